@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * count.c: from counter values to counts.
+ *
+ * A counting event never writes its counter: it notes where the counter stood. Counters of 32 bits
+ * are extended by their overflow flag, which interrupts at each wrap; two wraps without an
+ * interrupt served between them would lose 2^32. A sampling event sets its counter to minus what is
+ * left of its period, at most half the counter's range, so that an interrupt may be late by the
+ * other half; a longer period is served in such chunks. `count` is always what was measured, never
+ * periods times overflows.
+ *
+ * When several counters stop or overflow at once, all are accounted before the first sample is
+ * written: a sample shows the values of its group, and each must be of this instant.
+ */
+#include "count.h"
+
+#include "assert.h"
+#include "place.h"
+#include "pmuv3.h"
+#include "sample.h"
+
+/* Where the counter of a sampling event shall stand. */
+static uint64_t start_value(const struct tally_event *event, uint32_t width)
+{
+	uint64_t half = UINT64_C(1) << (width - 1);
+	uint64_t chunk = event->period_left < half ? event->period_left : half;
+
+	return width == 64 ? 0 - chunk : (0 - chunk) & UINT32_MAX;
+}
+
+static void arm(struct tally_slot_pool *pool, struct tally_event *event, uint32_t slot)
+{
+	if (event->sampling) {
+		uint64_t start = start_value(event, slot_width(pool, slot));
+
+		if (pool->slot[slot].value != start)
+			pmuv3_counter_set(pool, slot, start);
+	}
+	event->stood = pool->slot[slot].value;
+}
+
+/* The counter stands: count. true: the event's period is over, and event->late says since how many
+ * events. */
+static bool account(
+	struct tally_slot_pool *pool, struct tally_event *event, uint32_t slot, bool wrapped)
+{
+	uint64_t now = pmuv3_counter(slot);
+	uint64_t delta = slot_delta(slot_width(pool, slot), event->stood, now, wrapped);
+
+	pool->slot[slot].value = now;
+	event->stood = now;
+	event->count += delta;
+	if (!event->sampling)
+		return false;
+	if (delta < event->period_left) {
+		event->period_left -= delta;
+		return false;
+	}
+	event->late = delta - event->period_left;
+	return true;
+}
+
+/* Clear the overflow flags in `flags`, and account the counters in `mask`, which stand. Returns
+ * those whose period is over. */
+static uint32_t account_all(struct tally_cpu *cpu, uint32_t mask, uint32_t flags)
+{
+	uint32_t due = 0;
+
+	if (flags != 0) {
+		hal_pmu_write(HAL_PMOVSCLR, flags);
+		cpu->pool.unsettled = true;
+	}
+	TALLY_BITS_FOR_EACH (slot, mask) {
+		if (account(&cpu->pool, place_holder(cpu, slot), slot,
+			    (flags & TALLY_SLOT_BIT(slot)) != 0))
+			due |= TALLY_SLOT_BIT(slot);
+	}
+	return due;
+}
+
+static void sample_all(struct tally_cpu *cpu, uint32_t due, const struct tally_regs *regs)
+{
+	TALLY_BITS_FOR_EACH (slot, due)
+		tally_sample_due(cpu, place_holder(cpu, slot), regs);
+}
+
+void tally_slice_begin(struct tally_cpu *cpu, struct tally_event *event, uint32_t slot)
+{
+	TALLY_ASSERT((cpu->pool.counting & TALLY_SLOT_BIT(slot)) == 0);
+	pmuv3_type_set(&cpu->pool, slot, event->type);
+	arm(&cpu->pool, event, slot);
+	hal_trace(HAL_TRACE_PLACED, event->id, slot);
+}
+
+void tally_slices_end(struct tally_cpu *cpu, uint32_t mask)
+{
+	struct tally_slot_pool *pool = &cpu->pool;
+	uint32_t flags;
+	uint32_t due;
+
+	if (mask == 0)
+		return;
+	TALLY_ASSERT((mask & ~pool->used) == 0);
+	pmuv3_stop(pool, mask);
+	flags = (uint32_t)hal_pmu_read(HAL_PMOVSSET) & mask;
+	due = account_all(cpu, mask, flags);
+	pool->used &= ~mask;
+	TALLY_BITS_FOR_EACH (slot, mask)
+		hal_trace(HAL_TRACE_LEFT, place_holder(cpu, slot)->id, slot);
+	if (due == 0)
+		return;
+	if (pool->counting != 0)
+		pmuv3_pause(pool);
+	sample_all(cpu, due, NULL);
+	if (pool->counting != 0)
+		pmuv3_resume(pool);
+}
+
+bool tally_slices_overflow(struct tally_cpu *cpu, const struct tally_regs *regs)
+{
+	struct tally_slot_pool *pool = &cpu->pool;
+	uint32_t raised;
+	uint32_t flags;
+
+	pmuv3_pause(pool);
+	raised = (uint32_t)hal_pmu_read(HAL_PMOVSSET);
+	flags = raised & pool->used;
+	if ((raised & ~flags) != 0)
+		hal_pmu_write(HAL_PMOVSCLR, raised & ~flags); /* of no slot in use: nobody's */
+	sample_all(cpu, account_all(cpu, flags, flags), regs);
+	TALLY_BITS_FOR_EACH (slot, flags)
+		arm(pool, place_holder(cpu, slot), slot);
+	pool->unsettled = false;
+	pmuv3_resume(pool);
+	return flags != 0;
+}
+
+uint64_t tally_slice_live(const struct tally_cpu *cpu, const struct tally_event *event)
+{
+	uint32_t slot = (uint32_t)event->slot;
+	uint64_t now;
+	bool wrapped;
+
+	TALLY_ASSERT(event->slot != TALLY_SLOT_NONE);
+	now = pmuv3_counter(slot);
+	wrapped = (hal_pmu_read(HAL_PMOVSSET) & TALLY_SLOT_BIT(slot)) != 0;
+	return slot_delta(slot_width(&cpu->pool, slot), event->stood, now, wrapped);
+}

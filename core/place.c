@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * place.c: who holds which slot of a CPU.
+ *
+ * Order: pinned groups of the CPU, pinned groups of the task, flexible groups of the CPU, flexible
+ * groups of the task; in each list by turn. A group gets slots for all its enabled members or for
+ * none, and a group that does not fit is passed over, so that no slot stays free while somebody who
+ * fits it waits. A pinned group that finds no room goes to error.
+ *
+ * Planning changes no hardware. What comes out is compared slot by slot with what counts now, and
+ * only the difference is stopped and started: an event that keeps its place notices nothing.
+ */
+#include "place.h"
+
+#include "assert.h"
+#include "count.h"
+#include "event.h"
+#include "pmuv3.h"
+
+struct plan {
+	struct tally_cpu *cpu;
+	uint32_t free;  /* slots nobody got yet */
+	uint32_t taken; /* slots that have got somebody */
+	struct tally_event *event[TALLY_SLOTS];
+};
+
+enum fit {
+	FIT,
+	NO_ROOM,  /* it waits */
+	NOT_HERE, /* it can't count on this CPU */
+};
+
+/* ---- planning ---- */
+
+static bool event_is_here(const struct tally_cpu *cpu, const struct tally_event *event)
+{
+	return (event->cpu < 0 || (uint32_t)event->cpu == cpu->index) &&
+	       tally_event_number(event, cpu->cluster) >= 0;
+}
+
+/* Can all enabled events of the group count on this CPU at all? */
+static bool group_is_here(const struct tally_cpu *cpu, const struct tally_event *leader)
+{
+	if (!event_is_here(cpu, leader))
+		return false;
+	TALLY_MEMBERS_FOR_EACH(member, leader)
+	{
+		if (member->state == TALLY_ON && !event_is_here(cpu, member))
+			return false;
+	}
+	return true;
+}
+
+/* Add one event to the plan. `keep`: it keeps the slot that it has, if that is free. false: no
+ * room. */
+static bool plan_event(struct plan *plan, struct tally_event *event, bool keep)
+{
+	uint32_t number = (uint32_t)tally_event_number(event, plan->cpu->cluster);
+	int slot = event->slot;
+
+	if (!keep || slot == TALLY_SLOT_NONE || (plan->free & TALLY_SLOT_BIT(slot)) == 0)
+		slot = tally_slot_choose(
+			plan->free, ~plan->cpu->pool.used, number == PMUV3_EVENT_CPU_CYCLES);
+	if (slot == TALLY_SLOT_NONE)
+		return false;
+	event->type_next = event->filter | (slot == TALLY_SLOT_CYCLE ? 0 : number);
+	plan->event[slot] = event;
+	plan->free &= ~TALLY_SLOT_BIT(slot);
+	plan->taken |= TALLY_SLOT_BIT(slot);
+	return true;
+}
+
+/* Add the group to the plan, all of its enabled events or none. */
+static bool plan_whole(struct plan *plan, struct tally_event *leader, bool keep)
+{
+	uint32_t free = plan->free;
+	bool fits = plan_event(plan, leader, keep);
+
+	TALLY_MEMBERS_FOR_EACH(member, leader)
+	{
+		if (fits && member->state == TALLY_ON)
+			fits = plan_event(plan, member, keep);
+	}
+	if (!fits) {
+		plan->taken &= ~(free & ~plan->free);
+		plan->free = free;
+	}
+	return fits;
+}
+
+/* A group that fits only if one of its events gives up the slot it has counted in moves; most stay.
+ */
+static enum fit plan_group(struct plan *plan, struct tally_event *leader)
+{
+	bool exclusive = (leader->attr.flags & TALLY_ATTR_EXCLUSIVE) != 0;
+
+	if (!group_is_here(plan->cpu, leader))
+		return NOT_HERE;
+	if (plan->free == 0 || (exclusive && plan->taken != 0))
+		return NO_ROOM;
+	if (!plan_whole(plan, leader, true) && !plan_whole(plan, leader, false))
+		return NO_ROOM;
+	if (exclusive)
+		plan->free = 0;
+	return FIT;
+}
+
+static void plan_pinned(struct plan *plan, struct tally_context *ctx)
+{
+	for (struct tally_list *node = ctx->pinned.next, *next; node != &ctx->pinned; node = next) {
+		struct tally_event *leader = TALLY_CONTAINER(node, struct tally_event, link);
+
+		next = node->next;
+		if (plan_group(plan, leader) == NO_ROOM) {
+			tally_event_set_state(leader, TALLY_ERROR);
+			tally_group_follow(leader);
+		}
+	}
+}
+
+static void plan_flexible(struct plan *plan, struct tally_context *ctx)
+{
+	ctx->waiting = false;
+	TALLY_LIST_FOR_EACH (node, &ctx->flexible) {
+		struct tally_event *leader = TALLY_CONTAINER(node, struct tally_event, link);
+
+		if (plan_group(plan, leader) == NO_ROOM)
+			ctx->waiting = true;
+		if (plan->free == 0 && ctx->waiting)
+			break; /* nobody behind can get anything */
+	}
+}
+
+/* ---- carrying it out ---- */
+
+static void place_event(struct tally_cpu *cpu, struct tally_event *event, uint32_t slot)
+{
+	struct tally_context *ctx = event->ctx;
+
+	TALLY_ASSERT(event->slot == TALLY_SLOT_NONE && ctx->by_slot[slot] == NULL);
+	ctx->by_slot[slot] = event;
+	ctx->used |= TALLY_SLOT_BIT(slot);
+	event->slot = (int8_t)slot;
+	event->type = event->type_next;
+	event->running_from_ns = ctx->clock_ns;
+	cpu->pool.used |= TALLY_SLOT_BIT(slot);
+	tally_slice_begin(cpu, event, slot);
+}
+
+static void forget_event(struct tally_event *event)
+{
+	struct tally_context *ctx = event->ctx;
+	uint32_t slot = (uint32_t)event->slot;
+
+	TALLY_ASSERT(ctx->by_slot[slot] == event);
+	ctx->by_slot[slot] = NULL;
+	ctx->used &= ~TALLY_SLOT_BIT(slot);
+	event->slot = TALLY_SLOT_NONE;
+	event->running_ns += ctx->clock_ns - event->running_from_ns;
+}
+
+static void note_placement(struct tally_cpu *cpu, struct tally_context *ctx)
+{
+	ctx->placement.available = cpu->pool.present & ~(cpu->own_loaded ? cpu->own->used : 0);
+	ctx->placement.cluster = cpu->cluster;
+	ctx->placement.cpu = ctx->cpu_bound ? (int32_t)cpu->index : -1;
+	ctx->dirty = false;
+}
+
+static bool placement_stands(const struct tally_cpu *cpu, const struct tally_context *ctx)
+{
+	uint32_t own = cpu->own_loaded ? cpu->own->used : 0;
+
+	return !ctx->dirty && ctx->placement.available == (cpu->pool.present & ~own) &&
+	       ctx->placement.cluster == cpu->cluster &&
+	       ctx->placement.cpu == (ctx->cpu_bound ? (int32_t)cpu->index : -1);
+}
+
+static void carry_out(struct tally_cpu *cpu, const struct plan *plan)
+{
+	uint32_t leave = 0;
+	uint32_t counting = cpu->pool.used;
+
+	TALLY_BITS_FOR_EACH (slot, counting) {
+		struct tally_event *now = place_holder(cpu, slot);
+
+		if ((plan->taken & TALLY_SLOT_BIT(slot)) == 0 || plan->event[slot] != now)
+			leave |= TALLY_SLOT_BIT(slot);
+	}
+	tally_slices_end(cpu, leave);
+	TALLY_BITS_FOR_EACH (slot, leave)
+		forget_event(place_holder(cpu, slot));
+	TALLY_BITS_FOR_EACH (slot, plan->taken & ~(counting & ~leave))
+		place_event(cpu, plan->event[slot], slot);
+}
+
+void tally_place(struct tally_cpu *cpu)
+{
+	struct plan plan = {.cpu = cpu, .free = cpu->pool.present};
+	struct tally_context *own = cpu->own_loaded ? cpu->own : NULL;
+	struct tally_context *task = cpu->loaded;
+
+	if (own != NULL)
+		plan_pinned(&plan, own);
+	if (task != NULL)
+		plan_pinned(&plan, task);
+	if (own != NULL)
+		plan_flexible(&plan, own);
+	if (task != NULL)
+		plan_flexible(&plan, task);
+	carry_out(cpu, &plan);
+	if (own != NULL)
+		note_placement(cpu, own);
+	if (task != NULL)
+		note_placement(cpu, task);
+	pmuv3_run(&cpu->pool);
+}
+
+void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx)
+{
+	bool own_waiting = cpu->own_loaded && cpu->own->waiting;
+
+	if (own_waiting || (ctx != NULL && !placement_stands(cpu, ctx))) {
+		if (ctx != NULL)
+			tally_place_forget(ctx);
+		tally_place(cpu);
+		return;
+	}
+	if (ctx != NULL) {
+		TALLY_ASSERT((ctx->used & cpu->pool.used) == 0);
+		cpu->pool.used |= ctx->used;
+		TALLY_BITS_FOR_EACH (slot, ctx->used)
+			tally_slice_begin(cpu, ctx->by_slot[slot], slot);
+	}
+	pmuv3_run(&cpu->pool);
+}
+
+void tally_place_stop(struct tally_cpu *cpu, struct tally_context *ctx)
+{
+	TALLY_ASSERT(ctx == cpu->loaded || ctx == cpu->own);
+	tally_slices_end(cpu, ctx->used);
+}
+
+void tally_place_forget(struct tally_context *ctx)
+{
+	uint32_t used = ctx->used;
+
+	TALLY_BITS_FOR_EACH (slot, used)
+		forget_event(ctx->by_slot[slot]);
+	ctx->dirty = true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * place.h: who holds which slot of a CPU.
+ */
+#ifndef TALLY_CORE_PLACE_H
+#define TALLY_CORE_PLACE_H
+
+#include "context.h"
+
+/* Decide anew who counts on this CPU, and move only what changes place. Clocks are up to date. IRQs
+ * off, on that CPU. */
+void tally_place(struct tally_cpu *cpu);
+
+/* `ctx` was just loaded, or, NULL, something unloaded. Let the slots that it had when it was last
+ * loaded count again if nothing has changed since; else place anew. IRQs off, on that CPU. */
+void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx);
+
+/* Stop the counters of `ctx`, loaded here, and account what they counted; its placement stays. A
+ * call of tally_place() or pmuv3_run() must follow. IRQs off, on that CPU. */
+void tally_place_stop(struct tally_cpu *cpu, struct tally_context *ctx);
+
+/* Forget the placement of a context whose counters are stopped. owner. */
+void tally_place_forget(struct tally_context *ctx);
+
+/* Which event holds `slot` on this CPU, or NULL. IRQs off, on that CPU. */
+static inline struct tally_event *place_holder(const struct tally_cpu *cpu, uint32_t slot)
+{
+	if (cpu->loaded != NULL && cpu->loaded->by_slot[slot] != NULL)
+		return cpu->loaded->by_slot[slot];
+	return cpu->own_loaded ? cpu->own->by_slot[slot] : NULL;
+}
+
+#endif
