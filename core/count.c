@@ -15,7 +15,6 @@
 #include "count.h"
 
 #include "assert.h"
-#include "place.h"
 #include "pmuv3.h"
 #include "sample.h"
 
@@ -60,28 +59,31 @@ static bool account(
 	return true;
 }
 
-/* Clear the overflow flags in `flags`, and account the counters in `mask`, which stand. Returns
- * those whose period is over. */
-static uint32_t account_all(struct tally_cpu *cpu, uint32_t mask, uint32_t flags)
+/* Clear the overflow flags in `flags`, and account the counters in `mask`, which stand and are all
+ * of `ctx`. Returns those whose period is over. */
+static uint32_t account_all(
+	struct tally_slot_pool *pool, struct tally_context *ctx, uint32_t mask, uint32_t flags)
 {
 	uint32_t due = 0;
 
 	if (flags != 0) {
 		hal_pmu_write(HAL_PMOVSCLR, flags);
-		cpu->pool.unsettled = true;
+		pool->unsettled = true;
 	}
 	TALLY_BITS_FOR_EACH (slot, mask) {
-		if (account(&cpu->pool, place_holder(cpu, slot), slot,
-			    (flags & TALLY_SLOT_BIT(slot)) != 0))
+		bool wrapped = (flags & TALLY_SLOT_BIT(slot)) != 0;
+
+		if (account(pool, ctx->by_slot[slot], slot, wrapped))
 			due |= TALLY_SLOT_BIT(slot);
 	}
 	return due;
 }
 
-static void sample_all(struct tally_cpu *cpu, uint32_t due, const struct tally_regs *regs)
+static void sample_all(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t due,
+	const struct tally_regs *regs)
 {
 	TALLY_BITS_FOR_EACH (slot, due)
-		tally_sample_due(cpu, place_holder(cpu, slot), regs);
+		tally_sample_due(cpu, ctx->by_slot[slot], regs);
 }
 
 void tally_slice_begin(struct tally_cpu *cpu, struct tally_event *event, uint32_t slot)
@@ -92,7 +94,7 @@ void tally_slice_begin(struct tally_cpu *cpu, struct tally_event *event, uint32_
 	hal_trace(HAL_TRACE_PLACED, event->id, slot);
 }
 
-void tally_slices_end(struct tally_cpu *cpu, uint32_t mask)
+void tally_slices_end(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t mask)
 {
 	struct tally_slot_pool *pool = &cpu->pool;
 	uint32_t flags;
@@ -100,39 +102,50 @@ void tally_slices_end(struct tally_cpu *cpu, uint32_t mask)
 
 	if (mask == 0)
 		return;
-	TALLY_ASSERT((mask & ~pool->used) == 0);
+	TALLY_ASSERT((mask & ~ctx->used) == 0 && (mask & ~pool->used) == 0);
 	pmuv3_stop(pool, mask);
 	flags = (uint32_t)hal_pmu_read(HAL_PMOVSSET) & mask;
-	due = account_all(cpu, mask, flags);
+	due = account_all(pool, ctx, mask, flags);
 	pool->used &= ~mask;
 	TALLY_BITS_FOR_EACH (slot, mask)
-		hal_trace(HAL_TRACE_LEFT, place_holder(cpu, slot)->id, slot);
+		hal_trace(HAL_TRACE_LEFT, ctx->by_slot[slot]->id, slot);
 	if (due == 0)
 		return;
 	if (pool->counting != 0)
 		pmuv3_pause(pool);
-	sample_all(cpu, due, NULL);
+	sample_all(cpu, ctx, due, NULL);
 	if (pool->counting != 0)
 		pmuv3_resume(pool);
+}
+
+/* The part of an overflow interrupt that is one context's. */
+static void overflow(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t raised,
+	const struct tally_regs *regs)
+{
+	uint32_t flags = raised & ctx->used;
+
+	sample_all(cpu, ctx, account_all(&cpu->pool, ctx, flags, flags), regs);
+	TALLY_BITS_FOR_EACH (slot, flags)
+		arm(&cpu->pool, ctx->by_slot[slot], slot);
 }
 
 bool tally_slices_overflow(struct tally_cpu *cpu, const struct tally_regs *regs)
 {
 	struct tally_slot_pool *pool = &cpu->pool;
 	uint32_t raised;
-	uint32_t flags;
 
 	pmuv3_pause(pool);
 	raised = (uint32_t)hal_pmu_read(HAL_PMOVSSET);
-	flags = raised & pool->used;
-	if ((raised & ~flags) != 0)
-		hal_pmu_write(HAL_PMOVSCLR, raised & ~flags); /* of no slot in use: nobody's */
-	sample_all(cpu, account_all(cpu, flags, flags), regs);
-	TALLY_BITS_FOR_EACH (slot, flags)
-		arm(pool, place_holder(cpu, slot), slot);
+	if ((raised & ~pool->used) != 0)
+		hal_pmu_write(HAL_PMOVSCLR, raised & ~pool->used); /* of no slot in use: nobody's */
+	raised &= pool->used;
+	if (cpu->loaded != NULL)
+		overflow(cpu, cpu->loaded, raised, regs);
+	if (cpu->own_loaded)
+		overflow(cpu, cpu->own, raised, regs);
 	pool->unsettled = false;
 	pmuv3_resume(pool);
-	return flags != 0;
+	return raised != 0;
 }
 
 uint64_t tally_slice_live(const struct tally_cpu *cpu, const struct tally_event *event)

@@ -11,9 +11,10 @@
 /* `event` counts in `slot`, stopped until now, from the next pmuv3_run() on. */
 void tally_slice_begin(struct tally_cpu *cpu, struct tally_event *event, uint32_t slot);
 
-/* Stop the counters in `mask`, held by events loaded here, account what they counted, and sample
- * what became due. Their slots are free in the pool after it. A call of pmuv3_run() must follow. */
-void tally_slices_end(struct tally_cpu *cpu, uint32_t mask);
+/* Stop the counters in `mask`, held by events of `ctx`, loaded here, account what they counted, and
+ * sample what became due. Their slots are free in the pool after it. A call of pmuv3_run() must
+ * follow. */
+void tally_slices_end(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t mask);
 
 /* The PMU interrupt: account and sample what overflowed. `regs`: what it stopped. false: no flag of
  * ours was set. */

@@ -1,6 +1,7 @@
 # The engine's sources: the one list, for every port and for foreign builds.
 set(TALLY_CORE_SOURCES
 	attr.c
+	check.c
 	context.c
 	count.c
 	cpu.c

@@ -176,21 +176,33 @@ static bool placement_stands(const struct tally_cpu *cpu, const struct tally_con
 	       ctx->placement.cpu == (ctx->cpu_bound ? (int32_t)cpu->index : -1);
 }
 
-static void carry_out(struct tally_cpu *cpu, const struct plan *plan)
+/* Slots of `ctx` that the plan gives to another event, or to none. */
+static uint32_t leaving(const struct tally_context *ctx, const struct plan *plan)
 {
 	uint32_t leave = 0;
-	uint32_t counting = cpu->pool.used;
 
-	TALLY_BITS_FOR_EACH (slot, counting) {
-		struct tally_event *now = place_holder(cpu, slot);
-
-		if ((plan->taken & TALLY_SLOT_BIT(slot)) == 0 || plan->event[slot] != now)
+	TALLY_BITS_FOR_EACH (slot, ctx->used) {
+		if ((plan->taken & TALLY_SLOT_BIT(slot)) == 0 ||
+			plan->event[slot] != ctx->by_slot[slot])
 			leave |= TALLY_SLOT_BIT(slot);
 	}
-	tally_slices_end(cpu, leave);
-	TALLY_BITS_FOR_EACH (slot, leave)
-		forget_event(place_holder(cpu, slot));
-	TALLY_BITS_FOR_EACH (slot, plan->taken & ~(counting & ~leave))
+	return leave;
+}
+
+static void leave(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t slots)
+{
+	tally_slices_end(cpu, ctx, slots);
+	TALLY_BITS_FOR_EACH (slot, slots)
+		forget_event(ctx->by_slot[slot]);
+}
+
+static void carry_out(struct tally_cpu *cpu, const struct plan *plan)
+{
+	if (cpu->own_loaded)
+		leave(cpu, cpu->own, leaving(cpu->own, plan));
+	if (cpu->loaded != NULL)
+		leave(cpu, cpu->loaded, leaving(cpu->loaded, plan));
+	TALLY_BITS_FOR_EACH (slot, plan->taken & ~cpu->pool.used)
 		place_event(cpu, plan->event[slot], slot);
 }
 
@@ -238,7 +250,7 @@ void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx)
 void tally_place_stop(struct tally_cpu *cpu, struct tally_context *ctx)
 {
 	TALLY_ASSERT(ctx == cpu->loaded || ctx == cpu->own);
-	tally_slices_end(cpu, ctx->used);
+	tally_slices_end(cpu, ctx, ctx->used);
 }
 
 void tally_place_forget(struct tally_context *ctx)

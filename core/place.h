@@ -22,12 +22,4 @@ void tally_place_stop(struct tally_cpu *cpu, struct tally_context *ctx);
 /* Forget the placement of a context whose counters are stopped. owner. */
 void tally_place_forget(struct tally_context *ctx);
 
-/* Which event holds `slot` on this CPU, or NULL. IRQs off, on that CPU. */
-static inline struct tally_event *place_holder(const struct tally_cpu *cpu, uint32_t slot)
-{
-	if (cpu->loaded != NULL && cpu->loaded->by_slot[slot] != NULL)
-		return cpu->loaded->by_slot[slot];
-	return cpu->own_loaded ? cpu->own->by_slot[slot] : NULL;
-}
-
 #endif

@@ -128,6 +128,10 @@ void tally_tick(struct tally_engine *e);
  * spurious. */
 bool tally_pmu_interrupt(struct tally_engine *e, const struct tally_regs *regs);
 
+/* Check the engine's invariants on this CPU, against its registers too; a broken one is a
+ * hal_panic(). For simulators and debug builds, after a hook. */
+void tally_check(struct tally_engine *e);
+
 /* ---- process hooks: task context ---- */
 
 /* A task is being made; before anything can see it. */
