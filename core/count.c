@@ -123,8 +123,11 @@ static void overflow(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t 
 	const struct tally_regs *regs)
 {
 	uint32_t flags = raised & ctx->used;
+	uint32_t due = account_all(&cpu->pool, ctx, flags, flags);
 
-	sample_all(cpu, ctx, account_all(&cpu->pool, ctx, flags, flags), regs);
+	if (due != 0)
+		tally_contexts_advance(cpu, hal_clock_ns()); /* samples show times */
+	sample_all(cpu, ctx, due, regs);
 	TALLY_BITS_FOR_EACH (slot, flags)
 		arm(&cpu->pool, ctx->by_slot[slot], slot);
 }

@@ -19,7 +19,7 @@
 
 static const struct {
 	uint64_t identity;
-	const char *name;
+	char name[20]; /* no pointers: nothing to relocate, nothing writable */
 } known_part[] = {
 	{MIDR_IDENTITY(0x41, 0xd03), "armv8_cortex_a53"},
 	{MIDR_IDENTITY(0x41, 0xd04), "armv8_cortex_a35"},

@@ -9,6 +9,7 @@
 #include "read.h"
 
 #include "assert.h"
+#include "bits.h"
 #include "errno.h"
 #include "pmuv3.h"
 
@@ -21,7 +22,7 @@ struct read_edit {
 
 static uint32_t words(uint64_t read_format, uint64_t mask)
 {
-	return (uint32_t)__builtin_popcountll(read_format & mask);
+	return bits_count(read_format & mask);
 }
 
 uint32_t tally_read_bytes(uint64_t read_format, uint32_t nr)

@@ -11,6 +11,7 @@
 #include "sample.h"
 
 #include "assert.h"
+#include "bits.h"
 #include "atomic.h"
 #include "read.h"
 
@@ -27,10 +28,9 @@ struct moment {
 
 static uint32_t id_size(uint64_t type)
 {
-	return 8 * (uint32_t)__builtin_popcountll(
-			   type & (TALLY_SAMPLE_TID | TALLY_SAMPLE_TIME | TALLY_SAMPLE_ID |
-					  TALLY_SAMPLE_STREAM_ID | TALLY_SAMPLE_CPU |
-					  TALLY_SAMPLE_IDENTIFIER));
+	return 8 * bits_count(type & (TALLY_SAMPLE_TID | TALLY_SAMPLE_TIME | TALLY_SAMPLE_ID |
+					     TALLY_SAMPLE_STREAM_ID | TALLY_SAMPLE_CPU |
+					     TALLY_SAMPLE_IDENTIFIER));
 }
 
 /* The trailer of records that are not samples, with sample_id_all. */
@@ -93,8 +93,7 @@ static void put_sample(struct tally_cursor *cursor, const struct tally_event *ev
 static uint32_t sample_size(const struct tally_event *event)
 {
 	uint64_t type = event->attr.sample_type;
-	uint32_t words = (uint32_t)__builtin_popcountll(
-		type & TALLY_SAMPLE_KNOWN & ~TALLY_SAMPLE_READ);
+	uint32_t words = bits_count(type & TALLY_SAMPLE_KNOWN & ~TALLY_SAMPLE_READ);
 	uint32_t size = (uint32_t)sizeof(struct tally_record_header) + 8 * words;
 
 	TALLY_ASSERT((type & ~TALLY_SAMPLE_KNOWN) == 0);
@@ -152,7 +151,7 @@ void tally_sample_due(
 	struct tally_cpu *cpu, struct tally_event *event, const struct tally_regs *regs)
 {
 	uint64_t skipped = event->late / event->period;
-	struct moment moment = {.time_ns = hal_clock_ns(), .cpu = cpu->index};
+	struct moment moment = {.time_ns = event->ctx->loaded_at_ns, .cpu = cpu->index};
 	const struct tally_task *task = hal_current();
 
 	if (task != NULL)

@@ -14,7 +14,8 @@
 		TALLY_SAMPLE_READ | TALLY_SAMPLE_IDENTIFIER)
 
 /* The period of `event` ended event->late events ago: write the sample, begin the next period.
- * `regs`: what the interrupt stopped, or NULL: the task is being switched out or its event stopped.
+ * The clock of its context is up to date. `regs`: what the interrupt stopped, or NULL: the task is
+ * being switched out or its event stopped.
  * IRQs off, on `cpu`, whose counters are paused or those of the event's group stopped. */
 void tally_sample_due(
 	struct tally_cpu *cpu, struct tally_event *event, const struct tally_regs *regs);

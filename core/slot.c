@@ -6,13 +6,14 @@
 #include "slot.h"
 
 #include "assert.h"
+#include "bits.h"
 
 bool tally_slots_fit(uint32_t present, uint32_t needed, uint32_t cycles)
 {
 	TALLY_ASSERT(cycles <= needed);
 	if (cycles > 0 && (present & TALLY_SLOT_CYCLE_MASK) != 0)
 		needed--;
-	return needed <= (uint32_t)__builtin_popcount(present & TALLY_SLOT_EVENT_MASK);
+	return needed <= bits_count(present & TALLY_SLOT_EVENT_MASK);
 }
 
 int tally_slot_choose(uint32_t free, uint32_t idle, bool cycles)
