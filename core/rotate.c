@@ -2,24 +2,46 @@
  *
  * rotate.c: turns, when more groups are on than there are slots for.
  *
- * At each tick on which something waits, the group at the front of each flexible list with waiters
- * goes to its end. Who is at the front is placed first, so with k groups each is placed at least
- * once in k ticks, however wide it is; narrower groups fill what it leaves. Switch hook: IRQs off,
- * on its CPU.
+ * At each tick on which something waits, the groups that hold slots go to the end of their list, in
+ * their order, so that those who wait come first. A group waits for those who waited before it and
+ * for nobody else, however wide it is; narrower groups fill what it leaves. Equal groups get equal
+ * time over a round. Switch hook: IRQs off, on its CPU.
  */
 #include <tally/tally.h>
 
 #include "atomic.h"
 #include "context.h"
 #include "count.h"
+#include "event.h"
 #include "place.h"
+
+static uint32_t placed_flexible(const struct tally_context *ctx)
+{
+	uint32_t placed = 0;
+
+	TALLY_BITS_FOR_EACH (slot, ctx->used) {
+		const struct tally_event *event = ctx->by_slot[slot];
+
+		if (event_is_leader(event) && (event->attr.flags & TALLY_ATTR_PINNED) == 0)
+			placed++;
+	}
+	return placed;
+}
 
 static void turn(struct tally_context *ctx)
 {
-	struct tally_list *first = ctx->flexible.next;
+	struct tally_list *node = ctx->flexible.next;
 
-	list_unlink(first);
-	list_append(&ctx->flexible, first);
+	for (uint32_t placed = placed_flexible(ctx); placed > 0;) {
+		struct tally_list *next = node->next;
+
+		if (TALLY_CONTAINER(node, struct tally_event, link)->slot != TALLY_SLOT_NONE) {
+			list_unlink(node);
+			list_append(&ctx->flexible, node);
+			placed--;
+		}
+		node = next;
+	}
 }
 
 void tally_tick(struct tally_engine *e)
