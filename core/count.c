@@ -29,18 +29,15 @@ static uint64_t start_value(const struct tally_event *event, uint32_t width)
 
 static void arm(struct tally_slot_pool *pool, struct tally_event *event, uint32_t slot)
 {
-	if (event->sampling) {
-		uint64_t start = start_value(event, slot_width(pool, slot));
+	uint64_t start = start_value(event, slot_width(pool, slot));
 
-		if (pool->slot[slot].value != start)
-			pmuv3_counter_set(pool, slot, start);
-	}
-	event->stood = pool->slot[slot].value;
+	if (pool->slot[slot].value != start)
+		pmuv3_counter_set(pool, slot, start);
 }
 
 /* The counter stands: count. true: the event's period is over, and event->late says since how many
  * events. */
-static bool account(
+static inline bool account(
 	struct tally_slot_pool *pool, struct tally_event *event, uint32_t slot, bool wrapped)
 {
 	uint64_t now = pmuv3_counter(slot);
@@ -59,22 +56,20 @@ static bool account(
 	return true;
 }
 
-/* Clear the overflow flags in `flags`, and account the counters in `mask`, which stand and are all
- * of `ctx`. Returns those whose period is over. */
-static uint32_t account_all(
-	struct tally_slot_pool *pool, struct tally_context *ctx, uint32_t mask, uint32_t flags)
+/* Account the counters in `mask`, which stand and are all of `ctx`; `flags`: those that wrapped;
+ * `leaving`: their slices end. Returns those whose period is over. */
+static uint32_t account_all(struct tally_slot_pool *pool, struct tally_context *ctx, uint32_t mask,
+	uint32_t flags, bool leaving)
 {
 	uint32_t due = 0;
 
-	if (flags != 0) {
-		hal_pmu_write(HAL_PMOVSCLR, flags);
-		pool->unsettled = true;
-	}
 	TALLY_BITS_FOR_EACH (slot, mask) {
 		bool wrapped = (flags & TALLY_SLOT_BIT(slot)) != 0;
 
 		if (account(pool, ctx->by_slot[slot], slot, wrapped))
 			due |= TALLY_SLOT_BIT(slot);
+		if (leaving)
+			hal_trace(HAL_TRACE_LEFT, ctx->by_slot[slot]->id, slot);
 	}
 	return due;
 }
@@ -86,12 +81,30 @@ static void sample_all(struct tally_cpu *cpu, struct tally_context *ctx, uint32_
 		tally_sample_due(cpu, ctx->by_slot[slot], regs);
 }
 
-void tally_slice_begin(struct tally_cpu *cpu, struct tally_event *event, uint32_t slot)
+void tally_slices_begin(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t mask)
 {
-	TALLY_ASSERT((cpu->pool.counting & TALLY_SLOT_BIT(slot)) == 0);
-	pmuv3_type_set(&cpu->pool, slot, event->type);
-	arm(&cpu->pool, event, slot);
-	hal_trace(HAL_TRACE_PLACED, event->id, slot);
+	struct tally_slot_pool *pool = &cpu->pool;
+
+	TALLY_ASSERT((mask & ~ctx->used) == 0 && (mask & pool->used) == 0);
+	pool->used |= mask;
+	TALLY_BITS_FOR_EACH (slot, mask) {
+		struct tally_event *event = ctx->by_slot[slot];
+
+		pmuv3_type_set(pool, slot, event->type);
+		if (event->sampling)
+			arm(pool, event, slot);
+		event->stood = pool->slot[slot].value;
+		hal_trace(HAL_TRACE_PLACED, event->id, slot);
+	}
+}
+
+/* Clear overflow flags of counters that are stopped or paused. */
+static void acknowledge(struct tally_slot_pool *pool, uint32_t flags)
+{
+	if (flags == 0)
+		return;
+	hal_pmu_write(HAL_PMOVSCLR, flags);
+	pool->unsettled = true;
 }
 
 void tally_slices_end(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t mask)
@@ -105,10 +118,9 @@ void tally_slices_end(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t
 	TALLY_ASSERT((mask & ~ctx->used) == 0 && (mask & ~pool->used) == 0);
 	pmuv3_stop(pool, mask);
 	flags = (uint32_t)hal_pmu_read(HAL_PMOVSSET) & mask;
-	due = account_all(pool, ctx, mask, flags);
+	acknowledge(pool, flags);
+	due = account_all(pool, ctx, mask, flags, true);
 	pool->used &= ~mask;
-	TALLY_BITS_FOR_EACH (slot, mask)
-		hal_trace(HAL_TRACE_LEFT, ctx->by_slot[slot]->id, slot);
 	if (due == 0)
 		return;
 	if (pool->counting != 0)
@@ -123,13 +135,18 @@ static void overflow(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t 
 	const struct tally_regs *regs)
 {
 	uint32_t flags = raised & ctx->used;
-	uint32_t due = account_all(&cpu->pool, ctx, flags, flags);
+	uint32_t due = account_all(&cpu->pool, ctx, flags, flags, false);
 
 	if (due != 0)
 		tally_contexts_advance(cpu, hal_clock_ns()); /* samples show times */
 	sample_all(cpu, ctx, due, regs);
-	TALLY_BITS_FOR_EACH (slot, flags)
-		arm(&cpu->pool, ctx->by_slot[slot], slot);
+	TALLY_BITS_FOR_EACH (slot, flags) {
+		struct tally_event *event = ctx->by_slot[slot];
+
+		if (event->sampling)
+			arm(&cpu->pool, event, slot);
+		event->stood = cpu->pool.slot[slot].value;
+	}
 }
 
 bool tally_slices_overflow(struct tally_cpu *cpu, const struct tally_regs *regs)
@@ -139,9 +156,8 @@ bool tally_slices_overflow(struct tally_cpu *cpu, const struct tally_regs *regs)
 
 	pmuv3_pause(pool);
 	raised = (uint32_t)hal_pmu_read(HAL_PMOVSSET);
-	if ((raised & ~pool->used) != 0)
-		hal_pmu_write(HAL_PMOVSCLR, raised & ~pool->used); /* of no slot in use: nobody's */
-	raised &= pool->used;
+	acknowledge(pool, raised);
+	raised &= pool->used; /* the rest is nobody's */
 	if (cpu->loaded != NULL)
 		overflow(cpu, cpu->loaded, raised, regs);
 	if (cpu->own_loaded)

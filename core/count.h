@@ -8,8 +8,9 @@
 
 #include "event.h"
 
-/* `event` counts in `slot`, stopped until now, from the next pmuv3_run() on. */
-void tally_slice_begin(struct tally_cpu *cpu, struct tally_event *event, uint32_t slot);
+/* The events that `ctx`, loaded here, has in the slots of `mask`, which nobody uses, count there
+ * from the next pmuv3_run() on. */
+void tally_slices_begin(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t mask);
 
 /* Stop the counters in `mask`, held by events of `ctx`, loaded here, account what they counted, and
  * sample what became due. Their slots are free in the pool after it. A call of pmuv3_run() must

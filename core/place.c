@@ -143,8 +143,7 @@ static void place_event(struct tally_cpu *cpu, struct tally_event *event, uint32
 	event->slot = (int8_t)slot;
 	event->type = event->type_next;
 	event->running_from_ns = ctx->clock_ns;
-	cpu->pool.used |= TALLY_SLOT_BIT(slot);
-	tally_slice_begin(cpu, event, slot);
+	tally_slices_begin(cpu, ctx, TALLY_SLOT_BIT(slot));
 }
 
 static void forget_event(struct tally_event *event)
@@ -238,12 +237,8 @@ void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx)
 		tally_place(cpu);
 		return;
 	}
-	if (ctx != NULL) {
-		TALLY_ASSERT((ctx->used & cpu->pool.used) == 0);
-		cpu->pool.used |= ctx->used;
-		TALLY_BITS_FOR_EACH (slot, ctx->used)
-			tally_slice_begin(cpu, ctx->by_slot[slot], slot);
-	}
+	if (ctx != NULL)
+		tally_slices_begin(cpu, ctx, ctx->used);
 	pmuv3_run(&cpu->pool);
 }
 

@@ -56,13 +56,14 @@ static inline uint32_t slot_width(const struct tally_slot_pool *pool, uint32_t s
 	return slot == TALLY_SLOT_CYCLE || pool->wide ? 64 : 32;
 }
 
-/* Events between two readings of a counter, at most one wrap apart. `wrapped`: its overflow flag
- * was set since. A counter that reads less than it stood has wrapped whatever the flag says. */
+/* Events between two readings of a counter, at most one lap and a wrap apart. `wrapped`: its
+ * overflow flag was set since. A counter that reads less than it stood has wrapped whatever the
+ * flag says. */
 static inline uint64_t slot_delta(uint32_t width, uint64_t stood, uint64_t now, bool wrapped)
 {
 	if (width == 64)
 		return now - stood;
-	return now - stood + (wrapped || now < stood ? UINT64_C(1) << 32 : 0);
+	return (uint32_t)(now - stood) + (wrapped && now >= stood ? UINT64_C(1) << 32 : 0);
 }
 
 /* Can `needed` events, `cycles` of them CPU cycles, all have a counter among `present`? The cycle

@@ -63,7 +63,8 @@ static void pmu_interrupt(void *context, const struct machine_regs *regs)
 		pmu_cpu_write(machine_pmu(d->machine), 1, PMU_PMINTENCLR_EL1, UINT32_MAX);
 }
 
-static int task_init(void *context, struct machine_task *task, struct machine_task *parent, bool thread)
+static int task_init(
+	void *context, struct machine_task *task, struct machine_task *parent, bool thread)
 {
 	(void)task;
 	(void)parent;
@@ -122,7 +123,8 @@ static int64_t no_read(void *context, int32_t fd, void *buffer, size_t size, boo
 	return fault ? -EFAULT : -EBADF;
 }
 
-static int64_t no_mmap(void *context, int32_t fd, uint64_t offset, uint64_t pages, bool writable, bool shared)
+static int64_t no_mmap(
+	void *context, int32_t fd, uint64_t offset, uint64_t pages, bool writable, bool shared)
 {
 	(void)context;
 	(void)fd;
@@ -155,7 +157,7 @@ static int64_t no_counts(void *context, int32_t fd, struct operation_counts *cou
 struct machine *dummy_create(struct dummy *dummy, const struct machine_description *description,
 	struct machine_pool *pool)
 {
-	dummy->kernel = (struct machine_kernel){ .context = dummy,
+	dummy->kernel = (struct machine_kernel){.context = dummy,
 		.task_size = 16,
 		.boot = boot,
 		.halt = halt,
@@ -176,35 +178,36 @@ struct machine *dummy_create(struct dummy *dummy, const struct machine_descripti
 		.munmap = bad_fd,
 		.close = bad_fd,
 		.drain = no_drain,
-		.counts = no_counts };
+		.counts = no_counts};
 	return machine_create(description, &dummy->kernel, pool);
 }
 
 struct operation dummy_act(uint32_t actor, uint64_t at_ns, uint32_t action, uint64_t argument)
 {
-	return (struct operation){ .kind = OPERATION_IOCTL,
+	return (struct operation){.kind = OPERATION_IOCTL,
 		.when = OPERATION_AT,
 		.actor = actor,
 		.at_ns = at_ns,
-		.ioctl = { .event = OPERATION_NOBODY, .command = action, .argument = argument } };
+		.ioctl = {.event = OPERATION_NOBODY, .command = action, .argument = argument}};
 }
 
-static const struct machine_function functions[] = { { "main", 256 }, { "leaf", 4096 } };
-static const struct machine_program programs[] = { { "prog", functions, 2 } };
-static const struct machine_rate fast_rate[] = { { 0x08, 1000 }, { 0x11, 1000 } };
-static const struct machine_rate slow_rate[] = { { 0x08, 3 }, { 0x11, 1000 } };
-static const struct machine_rates fast = { fast_rate, 2 };
-static const struct machine_rates slow = { slow_rate, 2 };
-static const uint32_t stack[] = { 0, 1 };
-static const struct machine_phase busy_phase = { stack, 2, 0, 1000000, &fast };
-static const struct machine_phase short_phase = { stack, 2, 0, 10000000, &fast };
-static const struct machine_phase two_phases[] = { { stack, 2, 0, 3000000, &fast }, { stack, 1, 0, 7000, &slow } };
+static const struct machine_function functions[] = {{"main", 256}, {"leaf", 4096}};
+static const struct machine_program programs[] = {{"prog", functions, 2}};
+static const struct machine_rate fast_rate[] = {{0x08, 1000}, {0x11, 1000}};
+static const struct machine_rate slow_rate[] = {{0x08, 3}, {0x11, 1000}};
+static const struct machine_rates fast = {fast_rate, 2};
+static const struct machine_rates slow = {slow_rate, 2};
+static const uint32_t stack[] = {0, 1};
+static const struct machine_phase busy_phase = {stack, 2, 0, 1000000, &fast};
+static const struct machine_phase short_phase = {stack, 2, 0, 10000000, &fast};
+static const struct machine_phase two_phases[] = {
+	{stack, 2, 0, 3000000, &fast}, {stack, 1, 0, 7000, &slow}};
 
 const struct machine_work dummy_works[4] = {
-	[DUMMY_BUSY] = { 0, &busy_phase, 1, 0, MACHINE_WORK_EXIT },
-	[DUMMY_SHORT] = { 0, &short_phase, 1, 1, MACHINE_WORK_EXIT },
-	[DUMMY_SLEEPER] = { 0, NULL, 0, 0, MACHINE_WORK_SLEEP },
-	[DUMMY_TWO_PHASES] = { 0, two_phases, 2, 2, MACHINE_WORK_SLEEP },
+	[DUMMY_BUSY] = {0, &busy_phase, 1, 0, MACHINE_WORK_EXIT},
+	[DUMMY_SHORT] = {0, &short_phase, 1, 1, MACHINE_WORK_EXIT},
+	[DUMMY_SLEEPER] = {0, NULL, 0, 0, MACHINE_WORK_SLEEP},
+	[DUMMY_TWO_PHASES] = {0, two_phases, 2, 2, MACHINE_WORK_SLEEP},
 };
 
 struct machine_description dummy_description(uint32_t cpus)
@@ -212,8 +215,8 @@ struct machine_description dummy_description(uint32_t cpus)
 	static const uint32_t cluster_of[4];
 	static struct machine_cluster cluster;
 
-	cluster = (struct machine_cluster){ "one", pmu_preset_find("h1")->cpus[0] };
-	return (struct machine_description){ .cpu_count = cpus,
+	cluster = (struct machine_cluster){"one", pmu_preset_find("h1")->cpus[0]};
+	return (struct machine_description){.cpu_count = cpus,
 		.cluster_of = cluster_of,
 		.cluster_count = 1,
 		.clusters = &cluster,
@@ -222,5 +225,5 @@ struct machine_description dummy_description(uint32_t cpus)
 		.program_count = 1,
 		.works = dummy_works,
 		.work_count = 4,
-		.end_ns = 100000000 };
+		.end_ns = 100000000};
 }

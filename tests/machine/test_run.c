@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_run.c: whole runs of the machine: boot and teardown, the clock and the tick, tasks and their work, operations
- * at their moments, and that a run is a function of its description.
+ * test_run.c: whole runs of the machine: boot and teardown, the clock and the tick, tasks and their
+ * work, operations at their moments, and that a run is a function of its description.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,9 +11,8 @@
 
 #define MS UINT64_C(1000000)
 
-static const struct machine_task_description one_busy = { .work = DUMMY_BUSY,
-	.parent = OPERATION_NOBODY,
-	.cpu = OPERATION_NOBODY };
+static const struct machine_task_description one_busy = {
+	.work = DUMMY_BUSY, .parent = OPERATION_NOBODY, .cpu = OPERATION_NOBODY};
 
 static void run_well(struct machine *m)
 {
@@ -25,7 +24,7 @@ static void run_well(struct machine *m)
 Test(run, boots_ticks_and_halts)
 {
 	struct machine_description d = dummy_description(4);
-	struct dummy dummy = { 0 };
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	d.end_ns = 100 * MS;
@@ -52,10 +51,10 @@ Test(run, work_ends_when_it_is_done)
 {
 	struct machine_description d = dummy_description(1);
 	struct machine_task_description tasks[] = {
-		{ .work = DUMMY_SHORT, .parent = OPERATION_NOBODY, .cpu = OPERATION_NOBODY },
-		{ .work = DUMMY_TWO_PHASES, .parent = OPERATION_NOBODY, .cpu = OPERATION_NOBODY },
+		{.work = DUMMY_SHORT, .parent = OPERATION_NOBODY, .cpu = OPERATION_NOBODY},
+		{.work = DUMMY_TWO_PHASES, .parent = OPERATION_NOBODY, .cpu = OPERATION_NOBODY},
 	};
-	struct dummy dummy = { 0 };
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	d.end_ns = 0;
@@ -75,8 +74,8 @@ Test(run, work_ends_when_it_is_done)
 Test(run, round_robin_shares_a_cpu_by_ticks)
 {
 	struct machine_description d = dummy_description(1);
-	struct machine_task_description tasks[] = { one_busy, one_busy, one_busy };
-	struct dummy dummy = { 0 };
+	struct machine_task_description tasks[] = {one_busy, one_busy, one_busy};
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	d.tasks = tasks;
@@ -93,8 +92,8 @@ Test(run, round_robin_shares_a_cpu_by_ticks)
 Test(run, placement_takes_the_least_loaded_cpu_that_is_allowed)
 {
 	struct machine_description d = dummy_description(4);
-	struct machine_task_description tasks[] = { one_busy, one_busy, one_busy, one_busy };
-	struct dummy dummy = { 0 };
+	struct machine_task_description tasks[] = {one_busy, one_busy, one_busy, one_busy};
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	tasks[1].cpu_mask = 1;
@@ -154,16 +153,17 @@ static int64_t note_cpu(struct dummy *dummy, uint64_t argument)
 	return machine_cpu(dummy->machine);
 }
 
-static const dummy_action note_actions[] = { note_cpu };
+static const dummy_action note_actions[] = {note_cpu};
 
 Test(run, operations_come_at_their_moments)
 {
 	struct machine_description d = dummy_description(2);
-	struct machine_task_description tasks[] = { one_busy, one_busy };
-	struct log log = { 0 };
-	struct machine_observer observer = {
-		.context = &log, .operation_begin = log_begin, .retire = log_retire, .end = log_end
-	};
+	struct machine_task_description tasks[] = {one_busy, one_busy};
+	struct log log = {0};
+	struct machine_observer observer = {.context = &log,
+		.operation_begin = log_begin,
+		.retire = log_retire,
+		.end = log_end};
 	struct operation ops[] = {
 		dummy_act(0, 7 * MS + 1, 0, 0),
 		dummy_act(OPERATION_NOBODY, 0, 0, 0),
@@ -172,7 +172,7 @@ Test(run, operations_come_at_their_moments)
 		dummy_act(1, 0, 0, 0),
 		dummy_act(5, 3 * MS, 0, 0),
 	};
-	struct dummy dummy = { .actions = note_actions };
+	struct dummy dummy = {.actions = note_actions};
 	struct machine *m;
 
 	ops[1].when = OPERATION_NEXT; /* after 0 */
@@ -220,27 +220,60 @@ Test(run, operations_come_at_their_moments)
 
 /* Everything about tasks at once; the numbers are worked out in the comments. */
 static const struct operation life[] = {
-	{ .kind = OPERATION_STOP, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 2 * MS, .task = { .task = 0 } },
-	{ .kind = OPERATION_CONTINUE, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 5 * MS, .task = { .task = 0 } },
-	{ .kind = OPERATION_FORK, .when = OPERATION_AT, .actor = 0, .at_ns = 6 * MS, .fork = { .work = DUMMY_SHORT } },
-	{ .kind = OPERATION_MIGRATE, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 7 * MS, .task = { .task = 0, .cpu = 1 } },
-	{ .kind = OPERATION_PIN, .when = OPERATION_AT, .actor = 1, .at_ns = 8 * MS, .task = { .task = OPERATION_NOBODY, .cpu_mask = 1 } },
-	{ .kind = OPERATION_SLEEP, .when = OPERATION_AT, .actor = 0, .at_ns = 9 * MS, .task = { .duration_ns = 3 * MS } },
-	{ .kind = OPERATION_EXEC, .when = OPERATION_AT, .actor = 0, .at_ns = 13 * MS, .exec = { .work = DUMMY_SHORT } },
-	{ .kind = OPERATION_EXIT, .when = OPERATION_AT, .actor = 0, .at_ns = 14 * MS },
-	{ .kind = OPERATION_EXIT, .when = OPERATION_AT, .actor = 0, .at_ns = 15 * MS },
-	{ .kind = OPERATION_EXIT, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 15 * MS },
-	{ .kind = OPERATION_MIGRATE, .when = OPERATION_AT, .actor = 1, .at_ns = 15 * MS, .task = { .task = 1, .cpu = 1 } },
-	{ .kind = 200, .when = OPERATION_AT, .actor = 1, .at_ns = 15 * MS },
-	{ .kind = OPERATION_END, .when = 77, .actor = 1 },
-	{ .kind = OPERATION_END, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 18 * MS },
+	{.kind = OPERATION_STOP,
+		.when = OPERATION_AT,
+		.actor = OPERATION_NOBODY,
+		.at_ns = 2 * MS,
+		.task = {.task = 0}},
+	{.kind = OPERATION_CONTINUE,
+		.when = OPERATION_AT,
+		.actor = OPERATION_NOBODY,
+		.at_ns = 5 * MS,
+		.task = {.task = 0}},
+	{.kind = OPERATION_FORK,
+		.when = OPERATION_AT,
+		.actor = 0,
+		.at_ns = 6 * MS,
+		.fork = {.work = DUMMY_SHORT}},
+	{.kind = OPERATION_MIGRATE,
+		.when = OPERATION_AT,
+		.actor = OPERATION_NOBODY,
+		.at_ns = 7 * MS,
+		.task = {.task = 0, .cpu = 1}},
+	{.kind = OPERATION_PIN,
+		.when = OPERATION_AT,
+		.actor = 1,
+		.at_ns = 8 * MS,
+		.task = {.task = OPERATION_NOBODY, .cpu_mask = 1}},
+	{.kind = OPERATION_SLEEP,
+		.when = OPERATION_AT,
+		.actor = 0,
+		.at_ns = 9 * MS,
+		.task = {.duration_ns = 3 * MS}},
+	{.kind = OPERATION_EXEC,
+		.when = OPERATION_AT,
+		.actor = 0,
+		.at_ns = 13 * MS,
+		.exec = {.work = DUMMY_SHORT}},
+	{.kind = OPERATION_EXIT, .when = OPERATION_AT, .actor = 0, .at_ns = 14 * MS},
+	{.kind = OPERATION_EXIT, .when = OPERATION_AT, .actor = 0, .at_ns = 15 * MS},
+	{.kind = OPERATION_EXIT, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 15 * MS},
+	{.kind = OPERATION_MIGRATE,
+		.when = OPERATION_AT,
+		.actor = 1,
+		.at_ns = 15 * MS,
+		.task = {.task = 1, .cpu = 1}},
+	{.kind = 200, .when = OPERATION_AT, .actor = 1, .at_ns = 15 * MS},
+	{.kind = OPERATION_END, .when = 77, .actor = 1},
+	{.kind = OPERATION_END, .when = OPERATION_AT, .actor = OPERATION_NOBODY, .at_ns = 18 * MS},
 };
 
 Test(run, tasks_live_as_told)
 {
-	static const int64_t results[] = { 0, 0, 101, 0, 0, 0, 0, 0, -ESRCH, -EPERM, -EINVAL, -ENOSYS, -EINVAL, 0 };
+	static const int64_t results[] = {
+		0, 0, 101, 0, 0, 0, 0, 0, -ESRCH, -EPERM, -EINVAL, -ENOSYS, -EINVAL, 0};
 	struct machine_description d = dummy_description(2);
-	struct dummy dummy = { 0 };
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	d.tasks = &one_busy;
@@ -253,8 +286,9 @@ Test(run, tasks_live_as_told)
 		cr_expect_eq(machine_operation_result(m, i)->result, results[i], "%u: %ld", i,
 			machine_operation_result(m, i)->result);
 	cr_assert_eq(machine_now_ns(m), 18 * MS);
-	/* task 0: 0-2, 5-9 (alone on CPU 0, then on CPU 1 with the child until that is pinned away), 12-14.
-	 * At 7 ms it joins CPU 1 behind the child, whose slice ends at 8 ms: it runs from 8 ms on. */
+	/* task 0: 0-2, 5-9 (alone on CPU 0, then on CPU 1 with the child until that is pinned
+	 * away), 12-14. At 7 ms it joins CPU 1 behind the child, whose slice ends at 8 ms: it runs
+	 * from 8 ms on. */
 	cr_assert_eq(machine_task_cpu_ns(machine_task(m, 0)), (2 + 2 + 1 + 2) * MS, "%lu",
 		machine_task_cpu_ns(machine_task(m, 0)));
 	/* the child: from 6 ms on CPU 1, from 8 ms alone on CPU 0, done with its 10 ms at 16 ms */
@@ -268,17 +302,37 @@ Test(run, tasks_live_as_told)
 Test(run, cpus_come_and_go)
 {
 	struct machine_description d = dummy_description(2);
-	struct machine_task_description tasks[] = { one_busy, one_busy };
+	struct machine_task_description tasks[] = {one_busy, one_busy};
 	struct operation ops[] = {
-		{ .kind = OPERATION_CPU_OFFLINE, .when = OPERATION_AT, .actor = 1, .at_ns = 2 * MS, .task = { .cpu = 1 } },
-		{ .kind = OPERATION_CPU_OFFLINE, .when = OPERATION_NEXT, .actor = 1, .task = { .cpu = 0 } },
-		{ .kind = OPERATION_CPU_OFFLINE, .when = OPERATION_NEXT, .actor = 1, .task = { .cpu = 1 } },
-		{ .kind = OPERATION_CPU_ONLINE, .when = OPERATION_AT, .actor = 0, .at_ns = 6 * MS, .task = { .cpu = 1 } },
-		{ .kind = OPERATION_CPU_ONLINE, .when = OPERATION_NEXT, .actor = 0, .task = { .cpu = 1 } },
-		{ .kind = OPERATION_CPU_ONLINE, .when = OPERATION_NEXT, .actor = 0, .task = { .cpu = 9 } },
+		{.kind = OPERATION_CPU_OFFLINE,
+			.when = OPERATION_AT,
+			.actor = 1,
+			.at_ns = 2 * MS,
+			.task = {.cpu = 1}},
+		{.kind = OPERATION_CPU_OFFLINE,
+			.when = OPERATION_NEXT,
+			.actor = 1,
+			.task = {.cpu = 0}},
+		{.kind = OPERATION_CPU_OFFLINE,
+			.when = OPERATION_NEXT,
+			.actor = 1,
+			.task = {.cpu = 1}},
+		{.kind = OPERATION_CPU_ONLINE,
+			.when = OPERATION_AT,
+			.actor = 0,
+			.at_ns = 6 * MS,
+			.task = {.cpu = 1}},
+		{.kind = OPERATION_CPU_ONLINE,
+			.when = OPERATION_NEXT,
+			.actor = 0,
+			.task = {.cpu = 1}},
+		{.kind = OPERATION_CPU_ONLINE,
+			.when = OPERATION_NEXT,
+			.actor = 0,
+			.task = {.cpu = 9}},
 	};
-	static const int64_t results[] = { 0, -EBUSY, -EINVAL, 0, -EINVAL, -EINVAL };
-	struct dummy dummy = { 0 };
+	static const int64_t results[] = {0, -EBUSY, -EINVAL, 0, -EINVAL, -EINVAL};
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	tasks[1].cpu_mask = 2;
@@ -296,13 +350,15 @@ Test(run, cpus_come_and_go)
 	cr_assert_eq(dummy.offlines, 3);
 	cr_assert_eq(machine_task_cpu(machine_task(m, 1)), 1); /* back where its mask wants it */
 	/* Four milliseconds shared, the rest each alone: no time is lost. */
-	cr_assert_eq(machine_task_cpu_ns(machine_task(m, 0)) + machine_task_cpu_ns(machine_task(m, 1)), 16 * MS);
+	cr_assert_eq(
+		machine_task_cpu_ns(machine_task(m, 0)) + machine_task_cpu_ns(machine_task(m, 1)),
+		16 * MS);
 	machine_destroy(m);
 }
 
 static uint64_t hash_of(const struct machine_description *d, struct machine_pool *pool)
 {
-	struct dummy dummy = { .actions = note_actions };
+	struct dummy dummy = {.actions = note_actions};
 	struct machine *m = dummy_create(&dummy, d, pool);
 	uint64_t hash;
 
@@ -340,7 +396,7 @@ Test(run, is_a_function_of_its_description)
 Test(run, many_machines_in_one_process)
 {
 	struct machine_description d = dummy_description(4);
-	struct machine_task_description tasks[] = { one_busy, one_busy, one_busy, one_busy };
+	struct machine_task_description tasks[] = {one_busy, one_busy, one_busy, one_busy};
 	struct machine_pool *pool = machine_pool_create();
 
 	d.tasks = tasks;
@@ -355,7 +411,7 @@ Test(run, unsound_descriptions_are_refused)
 {
 	struct machine_description d = dummy_description(2);
 	struct machine_task_description task = one_busy;
-	struct dummy dummy = { 0 };
+	struct dummy dummy = {0};
 
 	cr_assert_null(machine_description_check(&d));
 	d.cpu_count = 0;
@@ -377,8 +433,11 @@ Test(run, unsound_descriptions_are_refused)
 Test(run, an_expectation_that_is_not_reached_fails_the_run)
 {
 	struct machine_description d = dummy_description(1);
-	struct operation op = { .kind = OPERATION_EXPECT, .when = OPERATION_AT, .at_ns = 5 * MS, .actor = OPERATION_NOBODY };
-	struct dummy dummy = { 0 };
+	struct operation op = {.kind = OPERATION_EXPECT,
+		.when = OPERATION_AT,
+		.at_ns = 5 * MS,
+		.actor = OPERATION_NOBODY};
+	struct dummy dummy = {0};
 	struct machine *m;
 
 	d.operations = &op;

@@ -1,10 +1,10 @@
 # A broken scenario must be refused: exit status 2, nothing on stdout, and on stderr the file with the place and the
 # message that its first line states after "# error: ". Arguments: TALLY, FILE.
-file(STRINGS "${FILE}" lines LIMIT_COUNT 1)
-string(REGEX REPLACE "^# error: " "" expected "${lines}")
-if(expected STREQUAL lines)
+file(READ "${FILE}" text)
+if(NOT text MATCHES "^# error: ([^\n]+)\n")
 	message(FATAL_ERROR "${FILE} does not begin with '# error: '")
 endif()
+set(expected "${CMAKE_MATCH_1}")
 execute_process(COMMAND "${TALLY}" run "${FILE}" RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
 if(NOT status STREQUAL "2")
 	message(FATAL_ERROR "exit status ${status}, expected 2\n${out}${err}")

@@ -82,7 +82,8 @@ Test(elf_program, symbols_and_text)
 		cr_expect_eq(GELF_ST_TYPE(symbol.st_info), STT_FUNC);
 	}
 
-	/* The mapping holds the text, and leads from an address to the byte of the file that has it. */
+	/* The mapping holds the text, and leads from an address to the byte of the file that has
+	 * it. */
 	cr_expect_eq(mapping.address % 4096, 0);
 	cr_expect_eq(mapping.size % 4096, 0);
 	cr_expect_leq(mapping.address, 0x400010);

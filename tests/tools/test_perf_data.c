@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_perf_data.c: the sections of a perf.data file and what may share one. That perf itself reads it is tested by the
- * perf_reads_*.sh scripts.
+ * test_perf_data.c: the sections of a perf.data file and what may share one. That perf itself reads
+ * it is tested by the perf_reads_*.sh scripts.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -47,7 +47,8 @@ struct check_case {
 static const struct check_case check_cases[] = {
 	{"no ids", COMMON_SAMPLE, COMMON_SAMPLE, 0, 0, false},
 	{"one without id", COMMON_SAMPLE | TALLY_SAMPLE_ID, COMMON_SAMPLE, 0, 0, false},
-	{"same type with id", COMMON_SAMPLE | TALLY_SAMPLE_ID, COMMON_SAMPLE | TALLY_SAMPLE_ID, 0, 0, true},
+	{"same type with id", COMMON_SAMPLE | TALLY_SAMPLE_ID, COMMON_SAMPLE | TALLY_SAMPLE_ID, 0,
+		0, true},
 	{"id behind other fields", COMMON_SAMPLE | TALLY_SAMPLE_ID,
 		COMMON_SAMPLE | TALLY_SAMPLE_ID | TALLY_SAMPLE_ADDR, 0, 0, false},
 	{"id with a field behind it", COMMON_SAMPLE | TALLY_SAMPLE_ID,
@@ -55,13 +56,14 @@ static const struct check_case check_cases[] = {
 	{"id elsewhere in the trailer", COMMON_SAMPLE | TALLY_SAMPLE_ID,
 		COMMON_SAMPLE | TALLY_SAMPLE_ID | TALLY_SAMPLE_CPU, 0, 0, false},
 	{"identifier and anything", COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER,
-		COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER | TALLY_SAMPLE_ADDR | TALLY_SAMPLE_CPU, 0, 0, true},
+		COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER | TALLY_SAMPLE_ADDR | TALLY_SAMPLE_CPU, 0,
+		0, true},
 	{"trailers of two kinds", COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER,
 		COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER, TALLY_ATTR_SAMPLE_ID_ALL, 0, false},
 	{"time without a trailer", COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER | TALLY_SAMPLE_TIME,
 		COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER, 0, 0, false},
-	{"no ip", TALLY_SAMPLE_TID | TALLY_SAMPLE_IDENTIFIER, COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER, 0, 0,
-		false},
+	{"no ip", TALLY_SAMPLE_TID | TALLY_SAMPLE_IDENTIFIER,
+		COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER, 0, 0, false},
 	{"values without ids", COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER | TALLY_SAMPLE_READ,
 		COMMON_SAMPLE | TALLY_SAMPLE_IDENTIFIER, 0, 0, false},
 };
@@ -70,8 +72,8 @@ Test(perf_data, which_events_share_a_file)
 {
 	for (size_t i = 0; i < sizeof(check_cases) / sizeof(check_cases[0]); i++) {
 		const struct check_case *c = &check_cases[i];
-		struct perf_data_event events[2] = {
-			event_of("a", c->first, c->first_flags), event_of("b", c->second, c->second_flags)};
+		struct perf_data_event events[2] = {event_of("a", c->first, c->first_flags),
+			event_of("b", c->second, c->second_flags)};
 		struct failure failure = {0};
 
 		perf_data_check(events, 2, &failure);
@@ -104,7 +106,8 @@ static uint8_t *load(const char *path, size_t *size)
 }
 
 /* Types and sizes of the records, in order. */
-static void check_records(const uint8_t *records, uint64_t size, const uint32_t *types, size_t count)
+static void check_records(
+	const uint8_t *records, uint64_t size, const uint32_t *types, size_t count)
 {
 	struct tally_record_header header;
 	size_t k = 0;
@@ -151,7 +154,8 @@ Test(perf_data, layout)
 		uint32_t pid;
 		uint32_t tid;
 		uint64_t time_ns;
-	} sample = {{TALLY_RECORD_SAMPLE, TALLY_MISC_USER, sizeof(sample)}, 21, 0x400000, 7, 7, 1000};
+	} sample = {
+		{TALLY_RECORD_SAMPLE, TALLY_MISC_USER, sizeof(sample)}, 21, 0x400000, 7, 7, 1000};
 	static const uint32_t types[] = {TALLY_RECORD_COMM, TALLY_RECORD_FORK, TALLY_RECORD_MMAP2,
 		TALLY_RECORD_SAMPLE, TALLY_RECORD_MMAP, TALLY_RECORD_MMAP2};
 	struct elf_mapping mapping = {.address = 0x400000, .size = 4096, .file_offset = 4096};

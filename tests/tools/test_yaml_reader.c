@@ -91,8 +91,8 @@ Test(yaml_reader, integers)
 		value = yaml_integer(&reader.yaml,
 			yaml_need(&reader.yaml, yaml_root(&reader.yaml), "k"), "k", c->unit, 0,
 			c->max);
-		cr_expect_eq(!reader.failure.failed, c->good, "`%s`: %s", c->text,
-			reader.failure.text);
+		cr_expect_eq(
+			!reader.failure.failed, c->good, "`%s`: %s", c->text, reader.failure.text);
 		if (c->good)
 			cr_expect_eq(value, c->value, "`%s` gave %" PRIu64, c->text, value);
 		close_text(&reader);
@@ -141,10 +141,14 @@ Test(yaml_reader, name_sets)
 
 	open_text(&reader, "a: [one, four]\nb: two\nc: 0x10\nd: [one, 8]\ne: [three]\n");
 	root = yaml_root(&reader.yaml);
-	cr_expect_eq(yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "a"), "a", names, 99), 5);
-	cr_expect_eq(yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "b"), "b", names, 99), 2);
-	cr_expect_eq(yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "c"), "c", names, 99), 16);
-	cr_expect_eq(yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "d"), "d", names, 99), 9);
+	cr_expect_eq(
+		yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "a"), "a", names, 99), 5);
+	cr_expect_eq(
+		yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "b"), "b", names, 99), 2);
+	cr_expect_eq(
+		yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "c"), "c", names, 99), 16);
+	cr_expect_eq(
+		yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "d"), "d", names, 99), 9);
 	cr_expect_eq(yaml_name_set(&reader.yaml, NULL, "f", names, 99), 0);
 	cr_expect_not(reader.failure.failed, "%s", reader.failure.text);
 	yaml_name_set(&reader.yaml, yaml_get(&reader.yaml, root, "e"), "e", names, 99);
