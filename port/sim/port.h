@@ -123,6 +123,7 @@ struct port_sim {
 	struct tally_config config;
 	struct tally_cluster cluster[MACHINE_CLUSTERS_MAX];
 	uint32_t cluster_of[MACHINE_CPUS_MAX];
+	bool without_checks;
 	struct memory memory;
 	struct user_range *user;
 	struct file *files;

@@ -37,10 +37,17 @@ static void halt(void *context)
 			port->memory.held);
 }
 
+static void check(struct port_sim *port)
+{
+	if (!port->without_checks)
+		tally_check(&port->engine);
+}
+
 static void cpu_online(void *context)
 {
 	machine_judged_begin();
 	tally_cpu_online(&((struct port_sim *)context)->engine);
+	check(context);
 	machine_judged_end();
 }
 
@@ -60,6 +67,7 @@ static void sched_switch(void *context, struct machine_task *prev, struct machin
 {
 	machine_judged_begin();
 	tally_sched_switch(&((struct port_sim *)context)->engine, tally_of(prev), tally_of(next));
+	check(context);
 	machine_judged_end();
 }
 
@@ -67,6 +75,7 @@ static void tick(void *context)
 {
 	machine_judged_begin();
 	tally_tick(&((struct port_sim *)context)->engine);
+	check(context);
 	machine_judged_end();
 }
 
@@ -80,6 +89,7 @@ static void pmu_interrupt(void *context, const struct machine_regs *regs)
 
 	machine_judged_begin();
 	tally_pmu_interrupt(&((struct port_sim *)context)->engine, &stopped);
+	check(context);
 	machine_judged_end();
 }
 
@@ -153,6 +163,7 @@ static void configure(struct port_sim *port, const struct machine_description *d
 				port->cluster[k].name = d->clusters[k].name;
 		}
 	}
+	port->without_checks = options->without_checks;
 	memcpy(port->cluster_of, d->cluster_of, d->cpu_count * sizeof(port->cluster_of[0]));
 	port->config = (struct tally_config){.cpus = d->cpu_count,
 		.clusters = d->cluster_count,

@@ -269,6 +269,7 @@ static void go_online(struct machine *m, struct machine_cpu *c)
 	m->kernel->cpu_online(m->kernel->context);
 	c->in_hook = false;
 	c->masked = false;
+	c->transitions++;
 	account_look_at_line(c);
 }
 
@@ -290,6 +291,7 @@ static void go_offline(struct machine *m, struct machine_cpu *c)
 	machine_order_release(m);
 	c->in_hook = false;
 	c->online = false;
+	c->transitions++;
 	c->line = false;
 	c->want_offline = false;
 	c->resched = false;

@@ -152,6 +152,7 @@ UNJUDGED _Noreturn void fiber_first(struct fiber *self)
 	machine_judged_end(); /* the simulator's code, to begin with */
 	self->next = NULL;
 	self->started = true;
+	machine_order_acquire(self->stack); /* what ran on it before is over */
 	self->entry(self->argument);
 	abort(); /* an entry never returns */
 }
@@ -214,6 +215,7 @@ UNJUDGED static void end_tsan_thread(struct fiber *fiber)
 	if (fiber->started) {
 		__tsan_switch_to_fiber(fiber->tsan, __tsan_switch_to_fiber_no_sync);
 		machine_judged_begin();
+		machine_order_release(fiber->stack); /* partner: the next fiber's start on it */
 		__tsan_switch_to_fiber(self, __tsan_switch_to_fiber_no_sync);
 	}
 	__tsan_destroy_fiber(fiber->tsan);

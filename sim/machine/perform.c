@@ -251,9 +251,10 @@ static int64_t perform_wake(
 
 /* ---- CPUs ---- */
 
-static void wait_for_cpu(struct machine *m, struct machine_cpu *c, bool online)
+/* Until it has gone on or off once more than when it was asked to. (It may be back already.) */
+static void wait_for_cpu(struct machine *m, struct machine_cpu *c, uint64_t transitions)
 {
-	while (c->online != online) {
+	while (c->transitions == transitions) {
 		machine_current(m)->waiting_cpu = c->number;
 		task_block(m);
 	}
@@ -263,6 +264,7 @@ static int64_t perform_offline(struct machine *m, struct machine_task *actor, ui
 {
 	struct machine_cpu *c = cpu < m->cpu_count ? &m->cpu[cpu] : NULL;
 	uint32_t usable = 0;
+	uint64_t transitions;
 
 	for (uint32_t i = 0; i < m->cpu_count; i++)
 		usable += task_cpu_usable(m, i);
@@ -270,6 +272,7 @@ static int64_t perform_offline(struct machine *m, struct machine_task *actor, ui
 		return -EINVAL;
 	if (usable < 2)
 		return -EBUSY;
+	transitions = c->transitions;
 	c->want_offline = true;
 	for (struct machine_task *t = m->all_tasks; t; t = t->all_next) {
 		if (t->cpu == cpu && t != actor && !t->zombie)
@@ -278,7 +281,7 @@ static int64_t perform_offline(struct machine *m, struct machine_task *actor, ui
 	if (actor->cpu == cpu)
 		move_to(m, actor, actor, task_place(m, actor->cpu_mask));
 	c->resched = true;
-	wait_for_cpu(m, c, false);
+	wait_for_cpu(m, c, transitions);
 	return 0;
 }
 
@@ -289,7 +292,7 @@ static int64_t perform_online(struct machine *m, uint32_t cpu)
 	if (!c || c->online || c->want_online)
 		return -EINVAL;
 	c->want_online = true;
-	wait_for_cpu(m, c, true);
+	wait_for_cpu(m, c, c->transitions);
 	for (struct machine_task *t = m->all_tasks; t; t = t->all_next) {
 		/* They were pushed off their CPUs when the last one that their mask allows went. */
 		if (!t->zombie && !(t->cpu_mask & m->cpu[t->cpu].bit) && t->cpu_mask & c->bit)
