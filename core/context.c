@@ -194,11 +194,12 @@ void tally_context_switch(struct tally_cpu *cpu, struct tally_context *next)
 	if (cpu->loaded != NULL)
 		unload(cpu);
 	if (next != NULL && take(next, TALLY_OWNER_CPU(cpu->index))) {
-		cpu->loaded = next;
 		next->loaded_at_ns = now_ns;
-		run_posted(next, cpu);
-		if (next->live == 0)
-			park(next, cpu);
+		run_posted(next, NULL); /* taken but not loaded: none of its slots counts yet */
+		if (next->live > 0)
+			cpu->loaded = next;
+		else
+			park(next, NULL);
 	}
 	tally_place_loaded(cpu, cpu->loaded);
 }
