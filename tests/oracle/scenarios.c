@@ -10,10 +10,10 @@
 #include <stddef.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define MS		UINT64_C(1000000)
-#define TIMES		(TALLY_FORMAT_TOTAL_TIME_ENABLED | TALLY_FORMAT_TOTAL_TIME_RUNNING)
-#define SINGLE		(TIMES | TALLY_FORMAT_ID)
-#define RECORD		(TALLY_SAMPLE_IP | TALLY_SAMPLE_TID | TALLY_SAMPLE_TIME | TALLY_SAMPLE_CPU)
+#define MS              UINT64_C(1000000)
+#define TIMES           (TALLY_FORMAT_TOTAL_TIME_ENABLED | TALLY_FORMAT_TOTAL_TIME_RUNNING)
+#define SINGLE          (TIMES | TALLY_FORMAT_ID)
+#define RECORD          (TALLY_SAMPLE_IP | TALLY_SAMPLE_TID | TALLY_SAMPLE_TIME | TALLY_SAMPLE_CPU)
 
 /* ---- one busy program, in user mode and in the kernel ---- */
 
@@ -39,35 +39,60 @@ static struct machine_cluster cluster[1]; /* filled in: presets are looked up by
 /* ---- operations ---- */
 
 #define ATTR(the_config, the_flags, the_format)                                                    \
-	{.type = TALLY_TYPE_HARDWARE, .size = TALLY_ATTR_SIZE_VER7, .config = (the_config),        \
-		.flags = (the_flags), .read_format = (the_format)}
+	{                                                                                          \
+		.type = TALLY_TYPE_HARDWARE, .size = TALLY_ATTR_SIZE_VER7, .config = (the_config), \
+		.flags = (the_flags), .read_format = (the_format)                                  \
+	}
 #define OPEN(the_attr, the_cpu, the_group)                                                         \
-	{.kind = OPERATION_OPEN, .actor = OPERATION_NOBODY,                                        \
-		.open = {.attr = &(the_attr), .attr_size = sizeof(the_attr),                       \
-			.target = OPERATION_TARGET_TASK, .task = 0, .cpu = (the_cpu),              \
-			.group = (the_group)}}
+	{                                                                                          \
+		.kind = OPERATION_OPEN, .actor = OPERATION_NOBODY, .open = {                       \
+			.attr = &(the_attr),                                                       \
+			.attr_size = sizeof(the_attr),                                             \
+			.target = OPERATION_TARGET_TASK,                                           \
+			.task = 0,                                                                 \
+			.cpu = (the_cpu),                                                          \
+			.group = (the_group)                                                       \
+		}                                                                                  \
+	}
 #define AT(the_kind, the_ns, the_event)                                                            \
-	{.kind = (the_kind), .when = OPERATION_AT, .at_ns = (the_ns), .actor = OPERATION_NOBODY,   \
-		.event = {.event = (the_event)}}
+	{                                                                                          \
+		.kind = (the_kind), .when = OPERATION_AT, .at_ns = (the_ns),                       \
+		.actor = OPERATION_NOBODY, .event = {                                              \
+			.event = (the_event)                                                       \
+		}                                                                                  \
+	}
 #define READ(the_ns, the_event)                                                                    \
-	{.kind = OPERATION_READ, .when = OPERATION_AT, .at_ns = (the_ns),                          \
-		.actor = OPERATION_NOBODY, .read = {.event = (the_event)}}
+	{                                                                                          \
+		.kind = OPERATION_READ, .when = OPERATION_AT, .at_ns = (the_ns),                   \
+		.actor = OPERATION_NOBODY, .read = {                                               \
+			.event = (the_event)                                                       \
+		}                                                                                  \
+	}
 #define IOCTL(the_ns, the_event, the_command)                                                      \
-	{.kind = OPERATION_IOCTL, .when = OPERATION_AT, .at_ns = (the_ns),                         \
-		.actor = OPERATION_NOBODY,                                                         \
-		.ioctl = {.event = (the_event), .command = (the_command)}}
+	{                                                                                          \
+		.kind = OPERATION_IOCTL, .when = OPERATION_AT, .at_ns = (the_ns),                  \
+		.actor = OPERATION_NOBODY, .ioctl = {                                              \
+			.event = (the_event),                                                      \
+			.command = (the_command)                                                   \
+		}                                                                                  \
+	}
 #define MMAP(the_event, the_pages)                                                                 \
-	{.kind = OPERATION_MMAP, .actor = OPERATION_NOBODY,                                        \
-		.mmap = {.event = (the_event), .pages = (the_pages), .writable = true}}
+	{                                                                                          \
+		.kind = OPERATION_MMAP, .actor = OPERATION_NOBODY, .mmap = {                       \
+			.event = (the_event),                                                      \
+			.pages = (the_pages),                                                      \
+			.writable = true                                                           \
+		}                                                                                  \
+	}
 
 static const struct tally_attr instructions = ATTR(TALLY_HW_INSTRUCTIONS, 0, SINGLE);
 static const struct tally_attr misses = ATTR(TALLY_HW_CACHE_MISSES, 0, SINGLE);
-static const struct tally_attr user_only =
-	ATTR(TALLY_HW_INSTRUCTIONS, TALLY_ATTR_EXCLUDE_KERNEL, SINGLE);
+static const struct tally_attr user_only = ATTR(
+	TALLY_HW_INSTRUCTIONS, TALLY_ATTR_EXCLUDE_KERNEL, SINGLE);
 static const struct tally_attr off = ATTR(TALLY_HW_BRANCH_MISSES, TALLY_ATTR_DISABLED, SINGLE);
 static const struct tally_attr pinned = ATTR(TALLY_HW_INSTRUCTIONS, TALLY_ATTR_PINNED, SINGLE);
-static const struct tally_attr exclusive =
-	ATTR(TALLY_HW_INSTRUCTIONS, TALLY_ATTR_EXCLUSIVE, SINGLE);
+static const struct tally_attr exclusive = ATTR(
+	TALLY_HW_INSTRUCTIONS, TALLY_ATTR_EXCLUSIVE, SINGLE);
 
 /* events 0 and 1 are a group, 2 counts in user mode, 3 is off until 20 ms */
 static const struct operation counting[] = {
@@ -85,6 +110,9 @@ static const struct operation counting[] = {
 	READ(40 * MS, 1),
 	AT(OPERATION_CLOSE, 41 * MS, 1),
 	READ(50 * MS, 0),
+	AT(OPERATION_CLOSE, 55 * MS, 0),
+	AT(OPERATION_CLOSE, 55 * MS, 2),
+	AT(OPERATION_CLOSE, 55 * MS, 3),
 };
 
 /* a pinned event and six others, on five counters of which cycles could use one */
@@ -114,8 +142,12 @@ static const struct tally_attr small_ring = {.type = TALLY_TYPE_HARDWARE,
 	.read_format = SINGLE};
 
 #define DRAIN(the_ns, the_event)                                                                   \
-	{.kind = OPERATION_DRAIN, .when = OPERATION_AT, .at_ns = (the_ns),                         \
-		.actor = OPERATION_NOBODY, .drain = {.event = (the_event)}}
+	{                                                                                          \
+		.kind = OPERATION_DRAIN, .when = OPERATION_AT, .at_ns = (the_ns),                  \
+		.actor = OPERATION_NOBODY, .drain = {                                              \
+			.event = (the_event)                                                       \
+		}                                                                                  \
+	}
 
 /* event 2 has 4096 bytes for 40-byte records: it overflows before the first drain */
 static const struct operation sampled[] = {
@@ -135,24 +167,41 @@ static const struct operation sampled[] = {
 static const struct operation two_cpus[] = {
 	OPEN(instructions, 0, OPERATION_NOBODY),
 	OPEN(misses, 1, OPERATION_NOBODY),
-	{.kind = OPERATION_OPEN, .actor = OPERATION_NOBODY,
-		.open = {.attr = &exclusive, .attr_size = sizeof(exclusive),
-			.target = OPERATION_TARGET_ALL, .cpu = 1, .group = OPERATION_NOBODY}},
-	{.kind = OPERATION_OPEN, .actor = OPERATION_NOBODY,
-		.open = {.attr = &misses, .attr_size = sizeof(misses),
-			.target = OPERATION_TARGET_ALL, .cpu = 1, .group = OPERATION_NOBODY}},
+	{.kind = OPERATION_OPEN,
+		.actor = OPERATION_NOBODY,
+		.open = {.attr = &exclusive,
+			.attr_size = sizeof(exclusive),
+			.target = OPERATION_TARGET_ALL,
+			.cpu = 1,
+			.group = OPERATION_NOBODY}},
+	{.kind = OPERATION_OPEN,
+		.actor = OPERATION_NOBODY,
+		.open = {.attr = &misses,
+			.attr_size = sizeof(misses),
+			.target = OPERATION_TARGET_ALL,
+			.cpu = 1,
+			.group = OPERATION_NOBODY}},
 	READ(20 * MS, 0),
 	READ(30 * MS, 2),
 };
 
 #define DESCRIPTION(the_cpus, the_tasks, the_operations, the_end_ns)                               \
 	{                                                                                          \
-		.description = {.cpu_count = (the_cpus), .cluster_of = cluster_of,                 \
-			.cluster_count = 1, .clusters = cluster, .programs = programs,             \
-			.program_count = COUNT_OF(programs), .works = works,                       \
-			.work_count = COUNT_OF(works), .tasks = tasks, .task_count = (the_tasks),  \
+		.description = {                                                                   \
+			.cpu_count = (the_cpus),                                                   \
+			.cluster_of = cluster_of,                                                  \
+			.cluster_count = 1,                                                        \
+			.clusters = cluster,                                                       \
+			.programs = programs,                                                      \
+			.program_count = COUNT_OF(programs),                                       \
+			.works = works,                                                            \
+			.work_count = COUNT_OF(works),                                             \
+			.tasks = tasks,                                                            \
+			.task_count = (the_tasks),                                                 \
 			.operations = (the_operations),                                            \
-			.operation_count = COUNT_OF(the_operations), .end_ns = (the_end_ns)}       \
+			.operation_count = COUNT_OF(the_operations),                               \
+			.end_ns = (the_end_ns)                                                     \
+		}                                                                                  \
 	}
 
 static const struct faulty_scenario scenarios[] = {

@@ -53,6 +53,10 @@ static const struct {
 	{"another CPU", SCENARIO_SAMPLING, FAULT_RECORD_CPU, "P1"},
 	{"a reading that is not of its instant", SCENARIO_SAMPLING, FAULT_RECORD_READING, "C6"},
 	{"a size that is not the record's", SCENARIO_SAMPLING, FAULT_RECORD_SIZE, "B2"},
+	{"records that were not due", SCENARIO_SAMPLING, FAULT_RECORDS_DOUBLED, "B1"},
+	{"counting goes on after the last event", SCENARIO_COUNTING, FAULT_STAYS_ON, "S8"},
+	{"an event that nobody opened counts", SCENARIO_COUNTING, FAULT_UNKNOWN_ID, "L3"},
+	{"two events have one id", SCENARIO_COUNTING, FAULT_SAME_ID, "L4"},
 	{"another number of lost records", SCENARIO_SAMPLING, FAULT_LOST_NUMBER, "B3"},
 };
 

@@ -15,7 +15,7 @@
 
 #include <api_run.h>
 
-#define SEEDS	   300u
+#define SEEDS      300u
 #define BYTES_MAX  1024u
 #define FAILED_MAX 5u
 
@@ -98,8 +98,8 @@ int main(int argc, char **argv)
 	for (uint64_t seed = first; seed < first + count; seed++)
 		run_seed(seed, &sums);
 	printf("%" PRIu64 " runs, %" PRIu64 " failed: %" PRIu64 " events, %" PRIu64
-	       " placements, %" PRIu64 " stretches, %" PRIu64 " reads, %" PRIu64 " records, %" PRIu64
-	       " samples\n",
+	       " placements, %" PRIu64 " stretches, %" PRIu64 " reads, %" PRIu64
+	       " records, %" PRIu64 " samples\n",
 		count, sums.failed, sums.opened, sums.placements, sums.stretches, sums.reads,
 		sums.records, sums.samples);
 	if (argc == 1 && is_thin(&sums, count)) {
