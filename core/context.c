@@ -19,6 +19,7 @@
 
 #include "assert.h"
 #include "atomic.h"
+#include "count.h"
 #include "errno.h"
 #include "event.h"
 #include "place.h"
@@ -97,29 +98,11 @@ int tally_context_of_task(
 	return *ctx == TALLY_TOMBSTONE ? -TALLY_ESRCH : 0;
 }
 
-static void advance(struct tally_context *ctx, uint64_t now_ns)
-{
-	TALLY_ASSERT(now_ns >= ctx->loaded_at_ns);
-	ctx->clock_ns += now_ns - ctx->loaded_at_ns;
-	ctx->loaded_at_ns = now_ns;
-}
-
-void tally_contexts_advance(struct tally_cpu *cpu, uint64_t now_ns)
-{
-	if (cpu->loaded != NULL)
-		advance(cpu->loaded, now_ns);
-	if (cpu->own_loaded)
-		advance(cpu->own, now_ns);
-}
-
 /* Run the edit that somebody posted, if any. The owner word is ours. */
 static void run_posted(struct tally_context *ctx, struct tally_cpu *cpu)
 {
-	struct tally_edit *edit;
+	struct tally_edit *edit = atomic_exchange_acq_rel(&ctx->posted, NULL);
 
-	if (atomic_load_relaxed(&ctx->posted) == NULL)
-		return;
-	edit = atomic_exchange_acq_rel(&ctx->posted, NULL);
 	if (edit == NULL)
 		return;
 	edit->fn(ctx, cpu, edit);
@@ -149,7 +132,7 @@ static void unload(struct tally_cpu *cpu)
 	struct tally_context *ctx = cpu->loaded;
 
 	TALLY_ASSERT(atomic_load_relaxed(&ctx->owner) == TALLY_OWNER_CPU(cpu->index));
-	tally_place_stop(cpu, ctx);
+	tally_slices_end(cpu, ctx, ctx->used);
 	cpu->loaded = NULL;
 	/* release, partner: the acquire of whoever takes the context next */
 	atomic_store_release(&ctx->owner, TALLY_OWNER_FREE);
@@ -160,7 +143,7 @@ static void park(struct tally_context *ctx, struct tally_cpu *cpu)
 {
 	TALLY_ASSERT(ctx->live == 0);
 	if (cpu != NULL)
-		tally_place_stop(cpu, ctx);
+		tally_slices_end(cpu, ctx, ctx->used);
 	tally_place_forget(ctx);
 	if (cpu != NULL && ctx == cpu->loaded)
 		cpu->loaded = NULL;
@@ -183,6 +166,17 @@ static void settle(struct tally_context *ctx, struct tally_cpu *cpu)
 		tally_place(cpu);
 }
 
+/* A context was taken with an edit posted in it: run it before any of its slots counts. */
+static void take_posted(struct tally_cpu *cpu, struct tally_context *ctx)
+{
+	cpu->loaded = NULL;
+	run_posted(ctx, NULL);
+	if (ctx->live > 0)
+		cpu->loaded = ctx;
+	else
+		park(ctx, NULL);
+}
+
 void tally_context_switch(struct tally_cpu *cpu, struct tally_context *next)
 {
 	uint64_t now_ns;
@@ -190,16 +184,14 @@ void tally_context_switch(struct tally_cpu *cpu, struct tally_context *next)
 	if (cpu->loaded == NULL && next == NULL && !(cpu->own_loaded && cpu->own->waiting))
 		return;
 	now_ns = hal_clock_ns();
-	tally_contexts_advance(cpu, now_ns);
+	contexts_advance(cpu, now_ns);
 	if (cpu->loaded != NULL)
 		unload(cpu);
 	if (next != NULL && take(next, TALLY_OWNER_CPU(cpu->index))) {
 		next->loaded_at_ns = now_ns;
-		run_posted(next, NULL); /* taken but not loaded: none of its slots counts yet */
-		if (next->live > 0)
-			cpu->loaded = next;
-		else
-			park(next, NULL);
+		cpu->loaded = next;
+		if (atomic_load_relaxed(&next->posted) != NULL)
+			take_posted(cpu, next);
 	}
 	tally_place_loaded(cpu, cpu->loaded);
 }
@@ -222,7 +214,7 @@ static void load_here(void *arg)
 	if (cpu->own_loaded || !take(ctx, TALLY_OWNER_CPU(cpu->index)))
 		return;
 	ctx->loaded_at_ns = hal_clock_ns();
-	tally_contexts_advance(cpu, ctx->loaded_at_ns);
+	contexts_advance(cpu, ctx->loaded_at_ns);
 	cpu->own_loaded = true;
 	tally_place(cpu);
 }
@@ -277,11 +269,12 @@ void tally_context_end_all(struct tally_context *ctx)
 
 void tally_context_cpu_down(struct tally_cpu *cpu)
 {
-	tally_contexts_advance(cpu, hal_clock_ns());
+	contexts_advance(cpu, hal_clock_ns());
 	if (cpu->loaded != NULL)
 		unload(cpu);
 	if (cpu->own_loaded) {
-		run_posted(cpu->own, cpu);
+		if (atomic_load_relaxed(&cpu->own->posted) != NULL)
+			run_posted(cpu->own, cpu);
 		tally_context_end_all(cpu->own);
 		park(cpu->own, cpu);
 	}
@@ -312,7 +305,7 @@ static void edit_there(void *arg)
 
 	if (ctx != cpu->loaded && !(cpu->own_loaded && ctx == cpu->own))
 		return;
-	tally_contexts_advance(cpu, hal_clock_ns());
+	contexts_advance(cpu, hal_clock_ns());
 	run(edit, cpu);
 	settle(ctx, cpu);
 }

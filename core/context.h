@@ -16,6 +16,7 @@
 
 #include <tally/tally.h>
 
+#include "assert.h"
 #include "atomic.h"
 #include "list.h"
 #include "slot.h"
@@ -117,8 +118,21 @@ void tally_context_edit(struct tally_context *ctx, struct tally_edit *edit, tall
  * The mutex is held. 0, or -ENODEV: its CPU is offline, and it is parked still. task, IRQs on. */
 int tally_context_unpark(struct tally_context *ctx);
 
+static inline void context_advance(struct tally_context *ctx, uint64_t now_ns)
+{
+	TALLY_ASSERT(now_ns >= ctx->loaded_at_ns);
+	ctx->clock_ns += now_ns - ctx->loaded_at_ns;
+	ctx->loaded_at_ns = now_ns;
+}
+
 /* Bring the clocks of what is loaded on `cpu` up to `now_ns`. IRQs off, on that CPU. */
-void tally_contexts_advance(struct tally_cpu *cpu, uint64_t now_ns);
+static inline void contexts_advance(struct tally_cpu *cpu, uint64_t now_ns)
+{
+	if (cpu->loaded != NULL)
+		context_advance(cpu->loaded, now_ns);
+	if (cpu->own_loaded)
+		context_advance(cpu->own, now_ns);
+}
 
 /* Take `next` (a task's context, or NULL) instead of what is loaded. IRQs off, on that CPU. */
 void tally_context_switch(struct tally_cpu *cpu, struct tally_context *next);

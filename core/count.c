@@ -19,17 +19,17 @@
 #include "sample.h"
 
 /* Where the counter of a sampling event shall stand. */
-static uint64_t start_value(const struct tally_event *event, uint32_t width)
+static uint64_t start_value(const struct tally_event *event, uint64_t lap)
 {
-	uint64_t half = UINT64_C(1) << (width - 1);
+	uint64_t half = lap != 0 ? lap / 2 : UINT64_C(1) << 63;
 	uint64_t chunk = event->period_left < half ? event->period_left : half;
 
-	return width == 64 ? 0 - chunk : (0 - chunk) & UINT32_MAX;
+	return lap - chunk;
 }
 
 static void arm(struct tally_slot_pool *pool, struct tally_event *event, uint32_t slot)
 {
-	uint64_t start = start_value(event, slot_width(pool, slot));
+	uint64_t start = start_value(event, slot_lap(pool, slot));
 
 	if (pool->slot[slot].value != start)
 		pmuv3_counter_set(pool, slot, start);
@@ -41,7 +41,7 @@ static inline bool account(
 	struct tally_slot_pool *pool, struct tally_event *event, uint32_t slot, bool wrapped)
 {
 	uint64_t now = pmuv3_counter(slot);
-	uint64_t delta = slot_delta(slot_width(pool, slot), event->stood, now, wrapped);
+	uint64_t delta = slot_delta(slot_lap(pool, slot), event->stood, now, wrapped);
 
 	pool->slot[slot].value = now;
 	event->stood = now;
@@ -101,10 +101,20 @@ void tally_slices_begin(struct tally_cpu *cpu, struct tally_context *ctx, uint32
 /* Clear overflow flags of counters that are stopped or paused. */
 static void acknowledge(struct tally_slot_pool *pool, uint32_t flags)
 {
-	if (flags == 0)
-		return;
 	hal_pmu_write(HAL_PMOVSCLR, flags);
 	pool->unsettled = true;
+}
+
+/* Periods ended in slices that end: others may still count, but not while a group is read. */
+static void sample_stopped(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t due)
+{
+	struct tally_slot_pool *pool = &cpu->pool;
+
+	if (pool->counting != 0)
+		pmuv3_pause(pool);
+	sample_all(cpu, ctx, due, NULL);
+	if (pool->counting != 0)
+		pmuv3_resume(pool);
 }
 
 void tally_slices_end(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t mask)
@@ -118,16 +128,12 @@ void tally_slices_end(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t
 	TALLY_ASSERT((mask & ~ctx->used) == 0 && (mask & ~pool->used) == 0);
 	pmuv3_stop(pool, mask);
 	flags = (uint32_t)hal_pmu_read(HAL_PMOVSSET) & mask;
-	acknowledge(pool, flags);
+	if (flags != 0)
+		acknowledge(pool, flags);
 	due = account_all(pool, ctx, mask, flags, true);
 	pool->used &= ~mask;
-	if (due == 0)
-		return;
-	if (pool->counting != 0)
-		pmuv3_pause(pool);
-	sample_all(cpu, ctx, due, NULL);
-	if (pool->counting != 0)
-		pmuv3_resume(pool);
+	if (due != 0)
+		sample_stopped(cpu, ctx, due);
 }
 
 /* The part of an overflow interrupt that is one context's. */
@@ -138,7 +144,7 @@ static void overflow(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t 
 	uint32_t due = account_all(&cpu->pool, ctx, flags, flags, false);
 
 	if (due != 0)
-		tally_contexts_advance(cpu, hal_clock_ns()); /* samples show times */
+		contexts_advance(cpu, hal_clock_ns()); /* samples show times */
 	sample_all(cpu, ctx, due, regs);
 	TALLY_BITS_FOR_EACH (slot, flags) {
 		struct tally_event *event = ctx->by_slot[slot];
@@ -156,7 +162,8 @@ bool tally_slices_overflow(struct tally_cpu *cpu, const struct tally_regs *regs)
 
 	pmuv3_pause(pool);
 	raised = (uint32_t)hal_pmu_read(HAL_PMOVSSET);
-	acknowledge(pool, raised);
+	if (raised != 0)
+		acknowledge(pool, raised);
 	raised &= pool->used; /* the rest is nobody's */
 	if (cpu->loaded != NULL)
 		overflow(cpu, cpu->loaded, raised, regs);
@@ -176,5 +183,5 @@ uint64_t tally_slice_live(const struct tally_cpu *cpu, const struct tally_event 
 	TALLY_ASSERT(event->slot != TALLY_SLOT_NONE);
 	now = pmuv3_counter(slot);
 	wrapped = (hal_pmu_read(HAL_PMOVSSET) & TALLY_SLOT_BIT(slot)) != 0;
-	return slot_delta(slot_width(&cpu->pool, slot), event->stood, now, wrapped);
+	return slot_delta(slot_lap(&cpu->pool, slot), event->stood, now, wrapped);
 }

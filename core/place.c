@@ -242,12 +242,6 @@ void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx)
 	pmuv3_run(&cpu->pool);
 }
 
-void tally_place_stop(struct tally_cpu *cpu, struct tally_context *ctx)
-{
-	TALLY_ASSERT(ctx == cpu->loaded || ctx == cpu->own);
-	tally_slices_end(cpu, ctx, ctx->used);
-}
-
 void tally_place_forget(struct tally_context *ctx)
 {
 	uint32_t used = ctx->used;

@@ -15,10 +15,6 @@ void tally_place(struct tally_cpu *cpu);
  * loaded count again if nothing has changed since; else place anew. IRQs off, on that CPU. */
 void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx);
 
-/* Stop the counters of `ctx`, loaded here, and account what they counted; its placement stays. A
- * call of tally_place() or pmuv3_run() must follow. IRQs off, on that CPU. */
-void tally_place_stop(struct tally_cpu *cpu, struct tally_context *ctx);
-
 /* Forget the placement of a context whose counters are stopped. owner. */
 void tally_place_forget(struct tally_context *ctx);
 

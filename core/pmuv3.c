@@ -28,8 +28,7 @@ void pmuv3_online(struct tally_slot_pool *pool, struct pmuv3_probe *probe)
 	memset(probe, 0, sizeof(*probe));
 	if (version == PMUVER_NONE || version == PMUVER_IMPDEF)
 		return;
-	pool->wide = version >= PMUVER_V3P5;
-	pool->control = PMCR_LC | (pool->wide ? PMCR_LP : 0);
+	pool->control = PMCR_LC | (version >= PMUVER_V3P5 ? PMCR_LP : 0);
 	hal_pmu_write(HAL_PMCR, pool->control);
 	hal_pmu_write(HAL_PMCNTENCLR, UINT32_MAX);
 	hal_pmu_write(HAL_PMINTENCLR, UINT32_MAX);
@@ -44,6 +43,7 @@ void pmuv3_online(struct tally_slot_pool *pool, struct pmuv3_probe *probe)
 	probe->pmceid[1] = hal_pmu_read(HAL_PMCEID1);
 	pool->present = TALLY_SLOT_CYCLE_MASK | ((UINT32_C(1) << counters) - 1);
 	probe->present = pool->present;
+	pool->narrow = version < PMUVER_V3P5 ? pool->present & TALLY_SLOT_EVENT_MASK : 0;
 	for (uint32_t slot = 0; slot < TALLY_SLOTS; slot++)
 		pool->slot[slot].type = TALLY_SLOT_TYPE_UNKNOWN;
 }
@@ -59,28 +59,19 @@ bool pmuv3_has_event(const uint64_t pmceid[2], uint32_t number)
 	return ((pmceid[(number >> 5) & 1] >> shift) & 1) != 0;
 }
 
-void pmuv3_run(struct tally_slot_pool *pool)
+void pmuv3_masks_follow(struct tally_slot_pool *pool)
 {
-	uint32_t start = pool->used & ~pool->counting;
 	uint32_t mute = pool->interrupt & ~pool->used;
 	uint32_t unmute = pool->used & ~pool->interrupt;
 	bool on = pool->used != 0;
 
-	TALLY_ASSERT((pool->used & ~pool->present) == 0 && (pool->counting & ~pool->used) == 0);
-	if (pool->unsettled)
-		hal_pmu_barrier();
-	pool->unsettled = false;
+	TALLY_ASSERT((pool->used & ~pool->present) == 0);
 	if (mute != 0)
 		hal_pmu_write(HAL_PMINTENCLR, mute);
 	if (unmute != 0)
 		hal_pmu_write(HAL_PMINTENSET, unmute);
-	if (start != 0)
-		hal_pmu_write(HAL_PMCNTENSET, start);
 	if (on != pool->on)
 		hal_pmu_write(HAL_PMCR, pool->control | (on ? PMCR_E : 0));
-	pool->counting = pool->used;
 	pool->interrupt = pool->used;
 	pool->on = on;
-	/* No barrier after the start: the return to the task synchronises (Arm ARM, context
-	 * synchronization events). */
 }

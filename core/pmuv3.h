@@ -74,9 +74,26 @@ static inline void pmuv3_stop(struct tally_slot_pool *pool, uint32_t mask)
 	pool->counting &= ~mask;
 }
 
+/* The interrupt mask and PMCR.E follow from pool->used. */
+void pmuv3_masks_follow(struct tally_slot_pool *pool);
+
 /* Make the counters of pool->used, and only those, count and interrupt; the PMU is on while there
- * are any. */
-void pmuv3_run(struct tally_slot_pool *pool);
+ * are any. No barrier after the start: the return to the task synchronises (Arm ARM, context
+ * synchronization events). */
+static inline void pmuv3_run(struct tally_slot_pool *pool)
+{
+	uint32_t start = pool->used & ~pool->counting;
+
+	if (pool->unsettled) {
+		hal_pmu_barrier();
+		pool->unsettled = false;
+	}
+	if (pool->interrupt != pool->used)
+		pmuv3_masks_follow(pool);
+	if (start != 0)
+		hal_pmu_write(HAL_PMCNTENSET, start);
+	pool->counting = pool->used;
+}
 
 /* Stop all counters at once, for a look at one instant, and let them go on. */
 static inline void pmuv3_pause(struct tally_slot_pool *pool)

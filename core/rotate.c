@@ -60,7 +60,7 @@ void tally_tick(struct tally_engine *e)
 	task = cpu->loaded != NULL && cpu->loaded->waiting;
 	if (!own && !task)
 		return;
-	tally_contexts_advance(cpu, hal_clock_ns());
+	contexts_advance(cpu, hal_clock_ns());
 	if (own)
 		turn(cpu->own);
 	if (task)

@@ -40,30 +40,32 @@ struct tally_slot {
 
 struct tally_slot_pool {
 	uint32_t present;   /* counters that this CPU has */
+	uint32_t narrow;    /* those of 32 bits; the others have 64 */
 	uint32_t used;      /* claimed by the contexts loaded here */
 	uint32_t counting;  /* PMCNTENSET as last written */
 	uint32_t interrupt; /* PMINTENSET as last written */
 	bool on;            /* PMCR.E as last written */
-	bool wide;          /* event counters have 64 bits (PMUv3p5) */
 	bool unsettled;     /* a type or counter was written since the last barrier */
 	uint64_t control;   /* PMCR without E, P, C */
 	struct tally_slot slot[TALLY_SLOTS];
 };
 
-/* Bits of counter `slot`: 32 or 64. */
-static inline uint32_t slot_width(const struct tally_slot_pool *pool, uint32_t slot)
+/* Events from wrap to wrap: 2^32, or 0 for 2^64. */
+static inline uint64_t slot_lap(const struct tally_slot_pool *pool, uint32_t slot)
 {
-	return slot == TALLY_SLOT_CYCLE || pool->wide ? 64 : 32;
+	return (uint64_t)((pool->narrow >> slot) & 1) << 32;
 }
 
-/* Events between two readings of a counter, at most one lap and a wrap apart. `wrapped`: its
- * overflow flag was set since. A counter that reads less than it stood has wrapped whatever the
- * flag says. */
-static inline uint64_t slot_delta(uint32_t width, uint64_t stood, uint64_t now, bool wrapped)
+/* Events between two readings of a counter with this lap, at most one lap and a wrap apart.
+ * `wrapped`: its overflow flag was set since. A counter that reads less than it stood has wrapped
+ * whatever the flag says. */
+static inline uint64_t slot_delta(uint64_t lap, uint64_t stood, uint64_t now, bool wrapped)
 {
-	if (width == 64)
-		return now - stood;
-	return (uint32_t)(now - stood) + (wrapped && now >= stood ? UINT64_C(1) << 32 : 0);
+	uint64_t delta = now - stood;
+
+	if (wrapped || now < stood)
+		delta += lap;
+	return delta;
 }
 
 /* Can `needed` events, `cycles` of them CPU cycles, all have a counter among `present`? The cycle

@@ -299,6 +299,7 @@ struct oracle *oracle_create(struct machine *machine, const struct oracle_option
 		o->event_count += o->description->operations[i].kind == OPERATION_OPEN;
 	o->numbered = calloc((size_t)o->event_count + 1, sizeof(struct oracle_event *));
 	o->call = calloc((size_t)o->description->operation_count + 1, sizeof(*o->call));
+	o->call_count = o->description->operation_count;
 	look_at_machine(o);
 	if (!o->numbered || !o->call || !machine_observe(machine, &observer)) {
 		oracle_destroy(o);
@@ -321,7 +322,7 @@ void oracle_destroy(struct oracle *o)
 	}
 	for (uint32_t i = 0; i < o->residence_room; i++)
 		free(o->residences[i]);
-	for (uint32_t i = 0; o->call && i < o->description->operation_count; i++)
+	for (uint32_t i = 0; o->call && i < o->call_count; i++)
 		free(o->call[i].answer);
 	free(o->residences);
 	free(o->tasks);

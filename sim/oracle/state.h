@@ -221,7 +221,8 @@ struct oracle {
 	uint32_t task_room;
 	struct cpu cpu[MACHINE_CPUS_MAX];
 	uint32_t clusters_seen; /* a CPU of it has been online */
-	struct call *call;      /* [operation_count] */
+	struct call *call;      /* [call_count] */
+	uint32_t call_count;
 	uint32_t calls_active;
 	uint64_t sequence;
 	bool concurrent;

@@ -24,15 +24,16 @@ Test(slot, delta_32)
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		cr_assert_eq(slot_delta(32, row[i].stood, row[i].now, row[i].wrapped), row[i].delta,
-			"row %zu", i);
+		cr_assert_eq(
+			slot_delta(UINT64_C(1) << 32, row[i].stood, row[i].now, row[i].wrapped),
+			row[i].delta, "row %zu", i);
 }
 
 Test(slot, delta_64)
 {
-	cr_assert_eq(slot_delta(64, 0xffffffff, 0x100000000, false), 1);
-	cr_assert_eq(slot_delta(64, UINT64_MAX, 4, true), 5);
-	cr_assert_eq(slot_delta(64, 9, 9, false), 0);
+	cr_assert_eq(slot_delta(0, 0xffffffff, 0x100000000, false), 1);
+	cr_assert_eq(slot_delta(0, UINT64_MAX, 4, true), 5);
+	cr_assert_eq(slot_delta(0, 9, 9, false), 0);
 }
 
 Test(slot, choice)
