@@ -147,7 +147,7 @@ struct machine_cpu {
 	bool online;
 	bool want_online;
 	bool want_offline;
-	uint64_t transitions; /* how often it has gone on or off */
+	uint64_t transitions;         /* how often it has gone on or off */
 	struct machine_task *current; /* NULL: idle */
 	/* being switched to: in the hook, as good as current for others */
 	struct machine_task *incoming;

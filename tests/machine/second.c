@@ -12,6 +12,21 @@
 #define RATES  24u
 #define EVENTS 24u
 
+/* false: a read did not give its 8 bytes. */
+static bool print_counts(const struct machine *machine)
+{
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		const struct operation_result *r = machine_operation_result(machine, EVENTS + i);
+		uint64_t value = 0;
+
+		if (r->result != 8)
+			return false;
+		memcpy(&value, r->bytes, sizeof(value));
+		printf("event %u: %llu\n", i, (unsigned long long)value);
+	}
+	return true;
+}
+
 int main(void)
 {
 	static const uint32_t cluster_of[8] = {0, 0, 0, 0, 1, 1, 1, 1};
@@ -76,16 +91,8 @@ int main(void)
 		fprintf(stderr, "%s\n", port ? port_sim_failure(port) : "no machine");
 		return 1;
 	}
-	for (uint32_t i = 0; i < EVENTS; i++) {
-		const struct operation_result *r = machine_operation_result(
-			port_sim_machine(port), EVENTS + i);
-		uint64_t value = 0;
-
-		if (r->result != 8)
-			return 1;
-		memcpy(&value, r->bytes, sizeof(value));
-		printf("event %u: %llu\n", i, (unsigned long long)value);
-	}
+	if (!print_counts(port_sim_machine(port)))
+		return 1;
 	printf("steps: %llu\n", (unsigned long long)machine_steps(port_sim_machine(port)));
 	port_sim_destroy(port);
 	return 0;
