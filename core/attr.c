@@ -15,6 +15,7 @@
 
 #define BRANCH_BITS      UINT64_C(0x7ffff)
 #define BRANCH_PRIVILEGE UINT64_C(7)
+#define BRANCH_USER      UINT64_C(1)
 #define STACK_USER_MAX   UINT16_MAX
 /* REGS_USER, REGS_INTR: x0 to x30, sp, pc are bits 0 to 32; bit 46 (vg) needs SVE */
 #define REGS_BITS ((UINT64_C(1) << 33) - 1)
@@ -62,8 +63,6 @@ static int copy_sized(struct tally_attr *attr, uint64_t from)
 
 static bool flags_are_legal(uint64_t flags)
 {
-	if ((flags & TALLY_ATTR_FLAGS_RESERVED) != 0)
-		return false;
 	if ((flags & TALLY_ATTR_INHERIT_THREAD) != 0 && (flags & TALLY_ATTR_INHERIT) == 0)
 		return false;
 	if ((flags & TALLY_ATTR_REMOVE_ON_EXEC) != 0 && (flags & TALLY_ATTR_ENABLE_ON_EXEC) != 0)
@@ -82,12 +81,7 @@ static bool sample_is_legal(const struct tally_attr *attr)
 	uint64_t type = attr->sample_type;
 	const uint64_t both_weights = TALLY_SAMPLE_WEIGHT | TALLY_SAMPLE_WEIGHT_STRUCT;
 
-	if (type >= TALLY_SAMPLE_MAX || (type & both_weights) == both_weights ||
-		(type & TALLY_SAMPLE_CGROUP) != 0)
-		return false;
-	if ((type & TALLY_SAMPLE_BRANCH_STACK) != 0 &&
-		((attr->branch_sample_type & ~BRANCH_BITS) != 0 ||
-			(attr->branch_sample_type & ~BRANCH_PRIVILEGE) == 0))
+	if ((type & both_weights) == both_weights || (type & TALLY_SAMPLE_CGROUP) != 0)
 		return false;
 	if ((type & TALLY_SAMPLE_REGS_USER) != 0 && !regs_are_legal(attr->sample_regs_user))
 		return false;
@@ -97,17 +91,37 @@ static bool sample_is_legal(const struct tally_attr *attr)
 	return (type & TALLY_SAMPLE_REGS_INTR) == 0 || regs_are_legal(attr->sample_regs_intr);
 }
 
-int tally_attr_copy(struct tally_attr *attr, uint64_t from)
+/* Branches of the kernel or the hypervisor, asked for or by default, need the kernel's right. */
+static int check_branches(const struct tally_attr *attr, bool kernel_allowed)
+{
+	uint64_t levels = attr->branch_sample_type & BRANCH_PRIVILEGE;
+	bool by_default = (attr->flags & TALLY_ATTR_EXCLUDE_KERNEL) == 0 ||
+			  (attr->flags & TALLY_ATTR_EXCLUDE_HV) == 0;
+
+	if ((attr->sample_type & TALLY_SAMPLE_BRANCH_STACK) == 0)
+		return 0;
+	if ((attr->branch_sample_type & ~BRANCH_BITS) != 0 ||
+		(attr->branch_sample_type & ~BRANCH_PRIVILEGE) == 0)
+		return -TALLY_EINVAL;
+	if (!kernel_allowed && (levels == 0 ? by_default : (levels & ~BRANCH_USER) != 0))
+		return -TALLY_EACCES;
+	return 0;
+}
+
+int tally_attr_copy(struct tally_attr *attr, uint64_t from, bool kernel_allowed)
 {
 	int error = copy_sized(attr, from);
 
 	if (error != 0)
 		return error;
 	if (attr->reserved_2 != 0 || attr->reserved_3 != 0 ||
-		attr->read_format >= TALLY_FORMAT_MAX || !flags_are_legal(attr->flags) ||
-		!sample_is_legal(attr))
+		(attr->flags & TALLY_ATTR_FLAGS_RESERVED) != 0 ||
+		attr->sample_type >= TALLY_SAMPLE_MAX || attr->read_format >= TALLY_FORMAT_MAX)
 		return -TALLY_EINVAL;
-	return 0;
+	error = check_branches(attr, kernel_allowed);
+	if (error != 0)
+		return error;
+	return flags_are_legal(attr->flags) && sample_is_legal(attr) ? 0 : -TALLY_EINVAL;
 }
 
 int tally_attr_supported(const struct tally_attr *attr)

@@ -10,7 +10,7 @@
 /* Copy the attr at user address `from` by its size rules and judge its content, in Linux's order.
  * On -E2BIG the size that is known here is written to attr.size at `from`. -EFAULT, -E2BIG,
  * -EINVAL. task. */
-int tally_attr_copy(struct tally_attr *attr, uint64_t from);
+int tally_attr_copy(struct tally_attr *attr, uint64_t from, bool kernel_allowed);
 
 /* What Tally does not do yet and Linux does: refused rather than accepted in silence. -EOPNOTSUPP.
  * any. */

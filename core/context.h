@@ -81,6 +81,7 @@ struct tally_cpu {
 	bool own_loaded;              /* `own` is ours: its owner is this CPU */
 	struct tally_context *own;    /* the CPU context; made at init */
 	struct tally_context *loaded; /* the task context loaded here, or NULL */
+	uint32_t for_task;            /* slots that the groups of the CPU leave to a task */
 	struct tally_slot_pool pool;
 };
 

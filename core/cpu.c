@@ -81,6 +81,7 @@ void tally_cpu_online(struct tally_engine *e)
 
 	TALLY_ASSERT(cpu->online == 0 && cpu->loaded == NULL && !cpu->own_loaded);
 	pmuv3_online(&cpu->pool, &probe);
+	cpu->for_task = cpu->pool.present;
 	tally_pmu_probed(e, cpu->cluster, &probe);
 	/* release, partner: the acquire of who chooses CPUs to call */
 	atomic_store_release(&cpu->online, 1u);

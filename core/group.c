@@ -133,8 +133,8 @@ int tally_group_link(struct tally_event *event, struct tally_event *leader)
 	int error = 0;
 
 	tally_context_edit(ctx, &link.edit, link_fn);
-	if (context_is_parked(ctx))
-		error = tally_context_unpark(ctx);
+	if (context_is_parked(ctx)) /* without live events: its CPU went down meanwhile */
+		error = ctx->live > 0 ? tally_context_unpark(ctx) : -TALLY_ENODEV;
 	if (error != 0)
 		tally_group_unlink(event);
 	return error;

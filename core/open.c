@@ -56,7 +56,8 @@ int tally_open_begin(struct tally_engine *e, struct tally_open *open, uint64_t a
 
 	if ((flags & ~TALLY_FLAG_ALL) != 0)
 		return -TALLY_EINVAL;
-	error = tally_attr_copy(&open->attr, attr);
+	error = tally_attr_copy(
+		&open->attr, attr, atomic_load_relaxed(&e->paranoid) <= 1 || may_all());
 	if (error != 0)
 		return error;
 	open->pid = pid;

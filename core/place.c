@@ -51,18 +51,23 @@ static bool group_is_here(const struct tally_cpu *cpu, const struct tally_event 
 	return true;
 }
 
-/* Add one event to the plan. `keep`: it keeps the slot that it has, if that is free. false: no
- * room. */
-static bool plan_event(struct plan *plan, struct tally_event *event, bool keep)
+/* Add one event to the plan: in the cycle counter if it counts cycles and that is free, else where
+ * it counts now, else where nobody does. Which event counter it gets decides nothing but who has to
+ * move, so a group fits or not whatever is chosen. false: no room. */
+static bool plan_event(struct plan *plan, struct tally_event *event)
 {
 	uint32_t number = (uint32_t)tally_event_number(event, plan->cpu->cluster);
-	int slot = event->slot;
+	uint32_t fit = tally_slots_for(plan->free, number == PMUV3_EVENT_CPU_CYCLES);
+	uint32_t slot;
 
-	if (!keep || slot == TALLY_SLOT_NONE || (plan->free & TALLY_SLOT_BIT(slot)) == 0)
-		slot = tally_slot_choose(
-			plan->free, ~plan->cpu->pool.used, number == PMUV3_EVENT_CPU_CYCLES);
-	if (slot == TALLY_SLOT_NONE)
+	if (fit == 0)
 		return false;
+	if (event->slot != TALLY_SLOT_NONE && (fit & TALLY_SLOT_BIT(event->slot)) != 0)
+		slot = (uint32_t)event->slot;
+	else if ((fit & ~plan->cpu->pool.used) != 0)
+		slot = (uint32_t)__builtin_ctz(fit & ~plan->cpu->pool.used);
+	else
+		slot = (uint32_t)__builtin_ctz(fit);
 	event->type_next = event->filter | (slot == TALLY_SLOT_CYCLE ? 0 : number);
 	plan->event[slot] = event;
 	plan->free &= ~TALLY_SLOT_BIT(slot);
@@ -71,15 +76,15 @@ static bool plan_event(struct plan *plan, struct tally_event *event, bool keep)
 }
 
 /* Add the group to the plan, all of its enabled events or none. */
-static bool plan_whole(struct plan *plan, struct tally_event *leader, bool keep)
+static bool plan_whole(struct plan *plan, struct tally_event *leader)
 {
 	uint32_t free = plan->free;
-	bool fits = plan_event(plan, leader, keep);
+	bool fits = plan_event(plan, leader);
 
 	TALLY_MEMBERS_FOR_EACH(member, leader)
 	{
 		if (fits && member->state == TALLY_ON)
-			fits = plan_event(plan, member, keep);
+			fits = plan_event(plan, member);
 	}
 	if (!fits) {
 		plan->taken &= ~(free & ~plan->free);
@@ -88,17 +93,13 @@ static bool plan_whole(struct plan *plan, struct tally_event *leader, bool keep)
 	return fits;
 }
 
-/* A group that fits only if one of its events gives up the slot it has counted in moves; most stay.
- */
 static enum fit plan_group(struct plan *plan, struct tally_event *leader)
 {
 	bool exclusive = (leader->attr.flags & TALLY_ATTR_EXCLUSIVE) != 0;
 
 	if (!group_is_here(plan->cpu, leader))
 		return NOT_HERE;
-	if (plan->free == 0 || (exclusive && plan->taken != 0))
-		return NO_ROOM;
-	if (!plan_whole(plan, leader, true) && !plan_whole(plan, leader, false))
+	if (plan->free == 0 || (exclusive && plan->taken != 0) || !plan_whole(plan, leader))
 		return NO_ROOM;
 	if (exclusive)
 		plan->free = 0;
@@ -160,7 +161,7 @@ static void forget_event(struct tally_event *event)
 
 static void note_placement(struct tally_cpu *cpu, struct tally_context *ctx)
 {
-	ctx->placement.available = cpu->pool.present & ~(cpu->own_loaded ? cpu->own->used : 0);
+	ctx->placement.available = cpu->for_task;
 	ctx->placement.cluster = cpu->cluster;
 	ctx->placement.cpu = ctx->cpu_bound ? (int32_t)cpu->index : -1;
 	ctx->dirty = false;
@@ -168,11 +169,19 @@ static void note_placement(struct tally_cpu *cpu, struct tally_context *ctx)
 
 static bool placement_stands(const struct tally_cpu *cpu, const struct tally_context *ctx)
 {
-	uint32_t own = cpu->own_loaded ? cpu->own->used : 0;
-
-	return !ctx->dirty && ctx->placement.available == (cpu->pool.present & ~own) &&
+	return !ctx->dirty && ctx->placement.available == cpu->for_task &&
 	       ctx->placement.cluster == cpu->cluster &&
 	       ctx->placement.cpu == (ctx->cpu_bound ? (int32_t)cpu->index : -1);
+}
+
+/* What the placed groups of the CPU leave to a task: nothing beside an exclusive one. */
+static uint32_t left_by(const struct tally_cpu *cpu, const struct tally_context *own)
+{
+	TALLY_BITS_FOR_EACH (slot, own->used) {
+		if ((own->by_slot[slot]->leader->attr.flags & TALLY_ATTR_EXCLUSIVE) != 0)
+			return 0;
+	}
+	return cpu->pool.present & ~own->used;
 }
 
 /* Slots of `ctx` that the plan gives to another event, or to none. */
@@ -220,6 +229,7 @@ void tally_place(struct tally_cpu *cpu)
 	if (task != NULL)
 		plan_flexible(&plan, task);
 	carry_out(cpu, &plan);
+	cpu->for_task = own != NULL ? left_by(cpu, own) : cpu->pool.present;
 	if (own != NULL)
 		note_placement(cpu, own);
 	if (task != NULL)

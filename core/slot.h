@@ -72,9 +72,8 @@ static inline uint64_t slot_delta(uint64_t lap, uint64_t stood, uint64_t now, bo
  * counter serves one cycles event. */
 bool tally_slots_fit(uint32_t present, uint32_t needed, uint32_t cycles);
 
-/* The best slot in `free` for an event: for cycles the cycle counter if it is there. Slots in
- * `idle` (nobody counts there now) come first, so that nobody has to move. TALLY_SLOT_NONE if
- * nothing is free. */
-int tally_slot_choose(uint32_t free, uint32_t idle, bool cycles);
+/* The slots in `free` that an event may have: for cycles the cycle counter alone while it is free,
+ * so that event counters are left to those who need one. */
+uint32_t tally_slots_for(uint32_t free, bool cycles);
 
 #endif

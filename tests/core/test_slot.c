@@ -40,15 +40,12 @@ Test(slot, choice)
 {
 	const uint32_t cycle = TALLY_SLOT_CYCLE_MASK;
 
-	cr_assert_eq(tally_slot_choose(0, 0, true), TALLY_SLOT_NONE);
-	cr_assert_eq(tally_slot_choose(cycle, ~0u, false), TALLY_SLOT_NONE);
-	cr_assert_eq(tally_slot_choose(cycle | 0xf, ~0u, true), (int)TALLY_SLOT_CYCLE);
-	cr_assert_eq(tally_slot_choose(cycle | 0xf, ~0u, false), 0);
-	cr_assert_eq(tally_slot_choose(cycle | 0xf, 0x8, false), 3, "an idle slot first");
-	cr_assert_eq(tally_slot_choose(cycle | 0xf, 0x8, true), 3,
-		"nobody has to leave the cycle counter for an event that fits elsewhere");
-	cr_assert_eq(tally_slot_choose(cycle | 0xf, 0, true), (int)TALLY_SLOT_CYCLE);
-	cr_assert_eq(tally_slot_choose(0xc, 0, false), 2);
+	cr_assert_eq(tally_slots_for(0, true), 0);
+	cr_assert_eq(tally_slots_for(cycle, false), 0);
+	cr_assert_eq(tally_slots_for(cycle, true), cycle);
+	cr_assert_eq(tally_slots_for(cycle | 0xf, true), cycle);
+	cr_assert_eq(tally_slots_for(cycle | 0xf, false), 0xf);
+	cr_assert_eq(tally_slots_for(0xc, true), 0xc);
 }
 
 Test(slot, fit)

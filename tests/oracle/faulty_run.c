@@ -149,16 +149,16 @@ struct tally_event;
 struct tally_ring;
 struct tally_cursor;
 
-int __real_tally_slot_choose(uint32_t free, uint32_t idle, bool cycles);
-int __wrap_tally_slot_choose(uint32_t free, uint32_t idle, bool cycles);
+uint32_t __real_tally_slots_for(uint32_t free, bool cycles);
+uint32_t __wrap_tally_slots_for(uint32_t free, bool cycles);
 
-int __wrap_tally_slot_choose(uint32_t free, uint32_t idle, bool cycles)
+uint32_t __wrap_tally_slots_for(uint32_t free, bool cycles)
 {
 	if (fault_now == FAULT_NOTHING_FITS)
-		return -1;
+		return 0;
 	if (fault_now == FAULT_FEWER_SLOTS)
 		free &= ~UINT32_C(8);
-	return __real_tally_slot_choose(free, idle, cycles);
+	return __real_tally_slots_for(free, cycles);
 }
 
 void __real_tally_tick(struct tally_engine *e);

@@ -15,7 +15,7 @@
 
 #include <api_run.h>
 
-#define SEEDS      300u
+#define SEEDS      1500u
 #define BYTES_MAX  1024u
 #define FAILED_MAX 5u
 
