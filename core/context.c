@@ -98,14 +98,18 @@ int tally_context_of_task(
 	return *ctx == TALLY_TOMBSTONE ? -TALLY_ESRCH : 0;
 }
 
-/* Run the edit that somebody posted, if any. The owner word is ours. */
-static void run_posted(struct tally_context *ctx, struct tally_cpu *cpu)
+/* Run the edit that somebody posted, if any. The owner word is ours, and nothing of `ctx` counts.
+ * The placement goes before the answer: it may name an event that the editor frees then. The answer
+ * goes before the owner word: or the editor would find the edit neither posted nor done. */
+static void run_posted(struct tally_context *ctx)
 {
 	struct tally_edit *edit = atomic_exchange_acq_rel(&ctx->posted, NULL);
 
 	if (edit == NULL)
 		return;
-	edit->fn(ctx, cpu, edit);
+	edit->fn(ctx, NULL, edit);
+	if (ctx->dirty)
+		tally_place_forget(ctx);
 	atomic_store_release(&edit->done, 1u); /* the edit is its editor's again: touched no more */
 }
 
@@ -170,7 +174,7 @@ static void settle(struct tally_context *ctx, struct tally_cpu *cpu)
 static void take_posted(struct tally_cpu *cpu, struct tally_context *ctx)
 {
 	cpu->loaded = NULL;
-	run_posted(ctx, NULL);
+	run_posted(ctx);
 	if (ctx->live > 0)
 		cpu->loaded = ctx;
 	else
@@ -273,8 +277,6 @@ void tally_context_cpu_down(struct tally_cpu *cpu)
 	if (cpu->loaded != NULL)
 		unload(cpu);
 	if (cpu->own_loaded) {
-		if (atomic_load_relaxed(&cpu->own->posted) != NULL)
-			run_posted(cpu->own, cpu);
 		tally_context_end_all(cpu->own);
 		park(cpu->own, cpu);
 	}

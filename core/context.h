@@ -39,7 +39,8 @@ typedef void (*tally_edit_fn)(
 
 /* One change of a context, on its editor's stack; embed it first in a struct with the arguments.
  * `fn` runs exactly once, with the context's clock up to date; `cpu` is the CPU the context is
- * loaded on, which then also runs fn, or NULL. It is bounded by one group, never blocks, allocates,
+ * loaded on, which then also runs fn, or NULL. It is bounded by one group (at exec and exit: by the
+ * context), never blocks, allocates,
  * frees or calls a CPU, and sets ctx->dirty if groups came, went or changed state. */
 struct tally_edit {
 	tally_edit_fn fn;
@@ -70,6 +71,7 @@ struct tally_context {
 	struct tally_event *by_slot[TALLY_SLOTS];
 	struct tally_placement placement;
 	uint64_t clock_ns;     /* time loaded, up to loaded_at_ns */
+	uint64_t turned_at_ns; /* clock_ns at the last turn */
 	uint64_t loaded_at_ns; /* while loaded: hal_clock_ns() to which clock_ns is up to date */
 };
 

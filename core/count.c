@@ -77,6 +77,12 @@ static uint32_t account_all(struct tally_slot_pool *pool, struct tally_context *
 static void sample_all(struct tally_cpu *cpu, struct tally_context *ctx, uint32_t due,
 	const struct tally_regs *regs)
 {
+	if (due == 0)
+		return;
+	if (cpu->pool.unsettled) { /* a reading must not find a flag again that was accounted */
+		hal_pmu_barrier();
+		cpu->pool.unsettled = false;
+	}
 	TALLY_BITS_FOR_EACH (slot, due)
 		tally_sample_due(cpu, ctx->by_slot[slot], regs);
 }

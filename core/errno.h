@@ -18,7 +18,6 @@
 #define TALLY_EINVAL     22
 #define TALLY_ENOTTY     25
 #define TALLY_ENOSPC     28
-#define TALLY_EOVERFLOW  75
 #define TALLY_EOPNOTSUPP 95
 
 #endif

@@ -56,6 +56,18 @@ static void follow(struct tally_event *event, bool timed)
 	event->timed = timed;
 }
 
+/* Pinned groups stand by age, however often they were off: in front of the first that is younger.
+ */
+static struct tally_list *pinned_place(const struct tally_event *leader)
+{
+	struct tally_list *head = &leader->ctx->pinned;
+	struct tally_list *node = head->next;
+
+	while (node != head && TALLY_CONTAINER(node, struct tally_event, link)->id < leader->id)
+		node = node->next;
+	return node;
+}
+
 void tally_group_follow(struct tally_event *leader)
 {
 	struct tally_context *ctx = leader->ctx;
@@ -66,8 +78,10 @@ void tally_group_follow(struct tally_event *leader)
 		bool pinned = (leader->attr.flags & TALLY_ATTR_PINNED) != 0;
 
 		list_unlink(&leader->link);
-		list_append(
-			on ? (pinned ? &ctx->pinned : &ctx->flexible) : &ctx->idle, &leader->link);
+		list_append(!on      ? &ctx->idle
+			    : pinned ? pinned_place(leader)
+				     : &ctx->flexible,
+			&leader->link);
 		leader->listed = on;
 	}
 	follow(leader, on);
@@ -121,7 +135,7 @@ static void control_event(
 			tally_event_set_state(event, TALLY_ON);
 		break;
 	case CONTROL_DISABLE:
-		if (event->state != TALLY_OFF)
+		if (event->state == TALLY_ON) /* an error stands until ENABLE */
 			tally_event_set_state(event, TALLY_OFF);
 		break;
 	case CONTROL_RESET:
@@ -150,7 +164,7 @@ static void control_fn(struct tally_context *ctx, struct tally_cpu *cpu, struct 
 	struct control_edit *control = TALLY_CONTAINER(edit, struct control_edit, edit);
 
 	(void)ctx;
-	if (cpu != NULL && control->control == CONTROL_RESET)
+	if (cpu != NULL && cpu->pool.on && control->control == CONTROL_RESET)
 		pmuv3_pause(&cpu->pool);
 	if (control->group) {
 		control_group(control->event->leader, cpu, control->control);
@@ -158,7 +172,7 @@ static void control_fn(struct tally_context *ctx, struct tally_cpu *cpu, struct 
 		control_event(control->event, cpu, control->control);
 		tally_group_follow(control->event->leader);
 	}
-	if (cpu != NULL && control->control == CONTROL_RESET)
+	if (cpu != NULL && cpu->pool.on && control->control == CONTROL_RESET)
 		pmuv3_resume(&cpu->pool);
 }
 

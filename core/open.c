@@ -83,6 +83,10 @@ static int judge_event(
 	*pmu = tally_pmu_find(e, open->attr.type, open->attr.config);
 	if (*pmu == NULL)
 		return -TALLY_ENOENT;
+	if (open->cpu >= 0 && !pmu_spans(*pmu, config->cluster_of[open->cpu]))
+		return -TALLY_ENOENT;
+	if ((open->attr.sample_type & TALLY_SAMPLE_BRANCH_STACK) != 0)
+		return -TALLY_EOPNOTSUPP;
 	for (uint32_t cluster = 0; cluster < config->clusters; cluster++) {
 		const struct pmuv3_probe *probe = tally_pmu_probe(e, cluster);
 		int number;
@@ -133,12 +137,7 @@ static int judge(
 		return error;
 	if ((open->flags & TALLY_FLAG_PID_CGROUP) != 0)
 		return -TALLY_EINVAL; /* a kernel without cgroups */
-	error = tally_attr_supported(&open->attr);
-	if (error != 0)
-		return error;
-	if (open->pid == -1 && atomic_load_relaxed(&e->paranoid) > 0 && !may_all())
-		return -TALLY_EACCES;
-	return 0;
+	return tally_attr_supported(&open->attr);
 }
 
 /* ---- making it ---- */
@@ -191,16 +190,21 @@ static int commit(struct tally_event *event, struct tally_event *leader, struct 
 	int error = 0;
 
 	hal_mutex_lock(&ctx->mutex);
-	if (ctx->exited)
+	if (leader == NULL || leader->ctx == ctx)
+		error = tally_group_fits(event, leader);
+	if (error == 0 && task == NULL && atomic_load_relaxed(&ctx->engine->paranoid) > 0 &&
+		!may_all())
+		error = -TALLY_EACCES;
+	if (error == 0 && ctx->exited)
 		error = -TALLY_ESRCH;
 	if (error == 0 && leader != NULL)
 		error = tally_group_judge(event, leader);
-	if (error == 0)
-		error = tally_group_fits(event, leader);
 	if (error == 0 && task != NULL && !hal_task_observable(task))
 		error = -TALLY_EACCES;
 	if (error == 0 && leader != NULL)
 		error = tally_group_read_fits(event, leader);
+	if (error == 0 && event->attr.aux_sample_size != 0)
+		error = -TALLY_EINVAL; /* no PMU here has an AUX area to sample */
 	if (error == 0)
 		error = tally_group_link(event, leader);
 	hal_mutex_unlock(&ctx->mutex);

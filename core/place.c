@@ -32,23 +32,33 @@ enum fit {
 
 /* ---- planning ---- */
 
-static bool event_is_here(const struct tally_cpu *cpu, const struct tally_event *event)
+/* Count one more event of a group; false: it can't count on this CPU. */
+static bool add_here(const struct tally_cpu *cpu, const struct tally_event *event, uint32_t *needed,
+	uint32_t *cycles)
 {
-	return (event->cpu < 0 || (uint32_t)event->cpu == cpu->index) &&
-	       tally_event_number(event, cpu->cluster) >= 0;
+	int number = tally_event_number(event, cpu->cluster);
+
+	*needed += 1;
+	*cycles += number == (int)PMUV3_EVENT_CPU_CYCLES;
+	/* CHAIN would count the wraps of its neighbour, whoever's that is */
+	return (event->cpu < 0 || (uint32_t)event->cpu == cpu->index) && number >= 0 &&
+	       number != PMUV3_EVENT_CHAIN;
 }
 
-/* Can all enabled events of the group count on this CPU at all? */
+/* Can all enabled events of the group count on this CPU at all, were nobody else there? A group
+ * that is too wide for this kind of CPU waits for another, pinned or not. */
 static bool group_is_here(const struct tally_cpu *cpu, const struct tally_event *leader)
 {
-	if (!event_is_here(cpu, leader))
-		return false;
+	uint32_t needed = 0;
+	uint32_t cycles = 0;
+	bool here = add_here(cpu, leader, &needed, &cycles);
+
 	TALLY_MEMBERS_FOR_EACH(member, leader)
 	{
-		if (member->state == TALLY_ON && !event_is_here(cpu, member))
-			return false;
+		if (here && member->state == TALLY_ON)
+			here = add_here(cpu, member, &needed, &cycles);
 	}
-	return true;
+	return here && tally_slots_fit(cpu->pool.present, needed, cycles);
 }
 
 /* Add one event to the plan: in the cycle counter if it counts cycles and that is free, else where
@@ -241,6 +251,10 @@ void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx)
 {
 	bool own_waiting = cpu->own_loaded && cpu->own->waiting;
 
+	if (ctx != NULL && ctx->waiting && ctx->clock_ns - ctx->turned_at_ns >= TALLY_TURN_NS) {
+		tally_turn(ctx);
+		ctx->dirty = true;
+	}
 	if (own_waiting || (ctx != NULL && !placement_stands(cpu, ctx))) {
 		if (ctx != NULL)
 			tally_place_forget(ctx);

@@ -18,4 +18,11 @@ void tally_place_loaded(struct tally_cpu *cpu, struct tally_context *ctx);
 /* Forget the placement of a context whose counters are stopped. owner. */
 void tally_place_forget(struct tally_context *ctx);
 
+/* Who waits long enough in loaded time gets a turn when it is loaded, should it never see a tick.
+ */
+#define TALLY_TURN_NS UINT64_C(4000000)
+
+/* The groups of `ctx` that hold slots go behind those that wait. owner. rotate.c */
+void tally_turn(struct tally_context *ctx);
+
 #endif

@@ -26,6 +26,7 @@
 #define PMEVTYPER_EVENT_MASK UINT64_C(0xffff)
 
 #define PMUV3_EVENT_CPU_CYCLES 0x11u
+#define PMUV3_EVENT_CHAIN      0x1e
 
 /* What the PMU of a CPU can do. */
 struct pmuv3_probe {

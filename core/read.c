@@ -93,10 +93,10 @@ static void read_fn(struct tally_context *ctx, struct tally_cpu *cpu, struct tal
 	read->error = read->event->state == TALLY_ERROR;
 	if (read->error)
 		return;
-	if (cpu != NULL)
+	if (cpu != NULL && cpu->pool.on)
 		pmuv3_pause(&cpu->pool);
 	tally_read_put(&read->cursor, read->event, cpu);
-	if (cpu != NULL)
+	if (cpu != NULL && cpu->pool.on)
 		pmuv3_resume(&cpu->pool);
 }
 

@@ -2,10 +2,11 @@
  *
  * rotate.c: turns, when more groups are on than there are slots for.
  *
- * At each tick on which something waits, the groups that hold slots go to the end of their list, in
- * their order, so that those who wait come first. A group waits for those who waited before it and
- * for nobody else, however wide it is; narrower groups fill what it leaves. Equal groups get equal
- * time over a round. Switch hook: IRQs off, on its CPU.
+ * At each tick on which something waits, and when a context is loaded that has run long enough
+ * without meeting one, the groups that hold slots go to the end of their list, in their order, so
+ * that those who wait come first. A group waits for those who waited before it and for nobody else,
+ * however wide it is; narrower groups fill what it leaves. Equal groups get equal time over a
+ * round. Switch hook: IRQs off, on its CPU.
  */
 #include <tally/tally.h>
 
@@ -28,10 +29,11 @@ static uint32_t placed_flexible(const struct tally_context *ctx)
 	return placed;
 }
 
-static void turn(struct tally_context *ctx)
+void tally_turn(struct tally_context *ctx)
 {
 	struct tally_list *node = ctx->flexible.next;
 
+	ctx->turned_at_ns = ctx->clock_ns;
 	for (uint32_t placed = placed_flexible(ctx); placed > 0;) {
 		struct tally_list *next = node->next;
 
@@ -62,8 +64,8 @@ void tally_tick(struct tally_engine *e)
 		return;
 	contexts_advance(cpu, hal_clock_ns());
 	if (own)
-		turn(cpu->own);
+		tally_turn(cpu->own);
 	if (task)
-		turn(cpu->loaded);
+		tally_turn(cpu->loaded);
 	tally_place(cpu);
 }

@@ -13,6 +13,7 @@ struct cpu cpus[CPUS_MAX];
 u32 cpus_possible = 1;
 
 _Static_assert(offsetof(struct cpu, running) == 0, "vectors.S and head.S read it");
+_Static_assert(offsetof(struct cpu, clock) == CLOCK_SCALE_OFFSET, "clock.h reads it");
 
 /* Arm ARM DDI 0487: CPACR_EL1 in D19.2, PMUSERENR_EL0 in D19.5, CNTKCTL_EL1 in D19.12. */
 void cpu_init_this(void)

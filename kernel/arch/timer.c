@@ -27,8 +27,6 @@ struct timer_base {
 	u64 next_tick_ns;
 };
 
-struct clock_scale clock_scale;
-
 static struct timer_base bases[CPUS_MAX];
 static u64 realtime_offset_ns;
 
@@ -47,7 +45,8 @@ static void program(struct timer_base *base)
 		next = MIN(next, LIST_FIRST(&base->armed, struct timer, link)->deadline_ns);
 	/* From now on, so that the factor's error does not grow with the uptime. Rounded up; a
 	 * count early does no harm. */
-	counts = (unsigned __int128)(next > now ? next - now : 0) * clock_scale.counts_per_ns >> 32;
+	counts = (unsigned __int128)(next > now ? next - now : 0) * clock_scale()->counts_per_ns >>
+		 32;
 	SYSREG_WRITE(cntv_cval_el0, clock_count() + (u64)counts + 1);
 	SYSREG_WRITE(cntv_ctl_el0, 1);
 	isb();
@@ -138,10 +137,14 @@ void timer_cancel(struct timer *timer)
 void timer_init(void)
 {
 	u64 hz = SYSREG_READ(cntfrq_el0);
+	u64 start = clock_count();
 
-	clock_scale.ns_per_count = (NSEC_PER_SEC << 32) / hz;
-	clock_scale.counts_per_ns = (hz << 32) / NSEC_PER_SEC;
-	clock_scale.start = clock_count();
+	for (u32 cpu = 0; cpu < cpus_possible; cpu++)
+		cpus[cpu].clock = (struct clock_scale){
+			.start = start,
+			.ns_per_count = (NSEC_PER_SEC << 32) / hz,
+			.counts_per_ns = (hz << 32) / NSEC_PER_SEC,
+		};
 	if (machine.rtc != 0) {
 		/* PL031 (Arm DDI 0224): RTCDR, seconds since 1970 */
 		u32 seconds = *(volatile u32 *)mmu_map_device(machine.rtc, PAGE_SIZE);

@@ -3,8 +3,8 @@
  * init.c: the first process: pid 1, the program that `init=` names (or /init), with the console on
  * 0, 1 and 2.
  *
- * Its arguments are the words after "--" in the boot arguments. It starts in the kernel, as a task that
- * becomes a program.
+ * Its arguments are the words after "--" in the boot arguments. It starts in the kernel, as a task
+ * that becomes a program.
  */
 #include <kernel/file.h>
 #include <kernel/machine.h>

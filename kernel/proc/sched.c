@@ -405,6 +405,9 @@ _Noreturn void sched_idle_loop(void)
 			 * through. */
 			__asm__ volatile("dsb sy; wfi" ::: "memory");
 			irq_enable();
+			/* Without a context synchronization event here, a pending interrupt need
+			 * not be taken between the two writes of DAIF (Arm ARM DDI 0487, D1.3). */
+			isb();
 			irq_disable();
 		}
 		irq_enable();

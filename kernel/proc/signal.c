@@ -81,6 +81,28 @@ int signal_send_task(struct task *task, u32 signal)
 	return task->process != NULL ? signal_send_process(task->process, signal) : -EPERM;
 }
 
+/* kill(-1): everybody but init and the caller. */
+static s64 kill_all(u32 signal)
+{
+	s64 result = -ESRCH;
+
+	for (u32 id = 1; id < TASK_IDS_MAX; id++) {
+		struct task *task = task_find(id);
+		struct process *process;
+
+		if (task == NULL)
+			continue;
+		process = task->process;
+		if (process != NULL && process != init_process && process != current->process &&
+			!__atomic_load_n(&process->zombie, __ATOMIC_RELAXED)) {
+			signal_send_process(process, signal);
+			result = 0;
+		}
+		task_put(task);
+	}
+	return result;
+}
+
 s64 signal_kill(s32 pid, u32 signal)
 {
 	struct task *task;
@@ -88,6 +110,8 @@ s64 signal_kill(s32 pid, u32 signal)
 
 	if (signal > SIGNAL_MAX)
 		return -EINVAL;
+	if (pid == -1)
+		return kill_all(signal);
 	if (pid <= 0)
 		return -ESRCH; /* process groups: none yet */
 	task = task_find((u32)pid);

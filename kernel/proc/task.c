@@ -2,8 +2,8 @@
  *
  * task.c: task and process objects, the id table, kernel stacks.
  *
- * Ids run from 1 to IDS_MAX - 1 and are given out in turn. The table points to a task as long as
- * its id is taken; a first thread's id is its process's pid and stays taken until the process is
+ * Ids run from 1 to TASK_IDS_MAX - 1 and are given out in turn. The table points to a task as long
+ * as its id is taken; a first thread's id is its process's pid and stays taken until the process is
  * reaped. Stacks are mapped with a gap below each and are kept for reuse: they are never unmapped.
  * task_put() may run with IRQs off and never sleeps.
  */
@@ -17,8 +17,7 @@
 
 #include "../arch/smp.h"
 
-#define IDS_MAX    8192u
-#define STACKS_MAX IDS_MAX
+#define STACKS_MAX TASK_IDS_MAX
 
 extern char boot_stack[];
 
@@ -26,7 +25,7 @@ struct spinlock tasks_lock;
 struct process *init_process;
 struct task boot_task = {.comm = "idle/0", .affinity = 1, .refs = 1};
 
-static struct task *table[IDS_MAX];
+static struct task *table[TASK_IDS_MAX];
 static u32 id_last;
 
 static struct spinlock stacks_lock;
@@ -120,8 +119,8 @@ int task_id_take(struct task *task)
 	u64 flags = spin_lock_irq(&tasks_lock);
 	int error = -EAGAIN;
 
-	for (u32 i = 1; i < IDS_MAX && error != 0; i++) {
-		u32 id = (id_last + i) % IDS_MAX;
+	for (u32 i = 1; i < TASK_IDS_MAX && error != 0; i++) {
+		u32 id = (id_last + i) % TASK_IDS_MAX;
 
 		if (id != 0 && table[id] == NULL) {
 			table[id] = task;
@@ -154,7 +153,7 @@ struct task *task_find(u32 tid)
 	struct task *task = NULL;
 	u64 flags;
 
-	if (tid == 0 || tid >= IDS_MAX)
+	if (tid == 0 || tid >= TASK_IDS_MAX)
 		return NULL;
 	flags = spin_lock_irq(&tasks_lock);
 	task = table[tid];

@@ -70,8 +70,10 @@ static int wait_for(const char *name, int pid)
 	bool killed = false;
 	int status = 0;
 
-	/* Sleeps that grow, so that a measuring program is left alone. */
-	while (sys_wait4(pid, &status, WNOHANG) != pid) {
+	/* Sleeps that grow, so that a measuring program is left alone. Orphans are reaped too. */
+	for (long ended; (ended = sys_wait4(-1, &status, WNOHANG)) != pid;) {
+		if (ended > 0)
+			continue;
 		task_sleep_ns(sleep_ns);
 		if (sleep_ns < SLEEP_NS_MAX)
 			sleep_ns *= 2;
@@ -81,6 +83,8 @@ static int wait_for(const char *name, int pid)
 			killed = true;
 		}
 	}
+	while (sys_wait4(-1, NULL, WNOHANG) > 0)
+		;
 	return status & 0x7f ? -(status & 0x7f) : status >> 8 & 0xff;
 }
 

@@ -187,7 +187,7 @@ static void come_up(void *arg)
 	tally_cpu_online(&tally_engine);
 	up[cpu_index()] = true;
 	if (config.pmu_irq)
-		irq_enable_line(machine.pmu_intid);
+		irq_enable_line(machine.pmu_intid[cpu_index()]);
 }
 
 /* One cluster per MIDR but its revision: a stepping makes no other PMU. */
@@ -222,10 +222,12 @@ void perf_init(void)
 	int error;
 
 	config.cpus = cpus_possible;
-	config.pmu_irq = machine.pmu_intid != 0;
+	config.pmu_irq = true; /* if every CPU has it: the engine knows no half */
+	for (u32 cpu = 0; cpu < cpus_possible; cpu++)
+		config.pmu_irq = config.pmu_irq && machine.pmu_intid[cpu] != 0;
 	find_clusters();
-	if (config.pmu_irq)
-		irq_set_handler(machine.pmu_intid, pmu_interrupt, NULL);
+	for (u32 cpu = 0; cpu < cpus_possible && config.pmu_irq; cpu++)
+		irq_set_handler(machine.pmu_intid[cpu], pmu_interrupt, NULL);
 	error = tally_init(&tally_engine, &config);
 	if (error != 0)
 		panic("tally_init: %d", error);

@@ -178,6 +178,7 @@ int process_map(struct port_sim *port, int32_t fd, struct file *file, struct tal
 	mapping->size = (pages - 1) * TALLY_PAGE_SIZE;
 	mapping->writable = writable;
 	mapping->next = process->mappings;
+	machine_order_release(file); /* as the address space's lock; partner: unmap() */
 	process->mappings = mapping;
 	file->was_mapped = true;
 	return 0;
@@ -187,6 +188,7 @@ static void unmap(struct port_sim *port, struct mapping *mapping)
 {
 	struct file *file = mapping->file;
 
+	machine_order_acquire(file); /* partner: process_map(), in another thread of the process */
 	memory_pages_unmap(&port->memory, mapping->pages);
 	machine_judged_begin();
 	tally_ring_unmap(file->event, mapping->ring);

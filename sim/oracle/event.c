@@ -79,8 +79,8 @@ void event_set(struct oracle *o, struct oracle_event *event, bool on, uint64_t b
 {
 	enum on wanted = on ? ON : OFF;
 
-	if (event->ended || event->closed)
-		return;
+	if (event->ended || event->closed || (!on && event->error))
+		return; /* an error stands until ENABLE */
 	if (event->on != wanted)
 		event->waited_ticks = 0;
 	/* a call that overlapped set it otherwise: who was first? */
@@ -90,8 +90,6 @@ void event_set(struct oracle *o, struct oracle_event *event, bool on, uint64_t b
 		event->error = false; /* it is tried again */
 		event->waited_ticks = 0;
 	}
-	if (!on)
-		event->error = false;
 	event->on = wanted;
 	event->set = o->sequence;
 }

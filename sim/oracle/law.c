@@ -60,10 +60,15 @@ bool event_is_loaded(const struct oracle *o, const struct oracle_event *event, u
 	return o->cpu[cpu].tid == event->tid;
 }
 
+#define EVENT_CHAIN 0x1e
+
 bool event_is_here(const struct oracle *o, const struct oracle_event *event, uint32_t cpu)
 {
-	return (event->cpu < 0 || (uint32_t)event->cpu == cpu) &&
-	       number_of(o, event, o->cpu[cpu].cluster) >= 0;
+	int number = number_of(o, event, o->cpu[cpu].cluster);
+
+	/* CHAIN is nobody's to have: it would count the wraps of its neighbour */
+	return (event->cpu < 0 || (uint32_t)event->cpu == cpu) && number >= 0 &&
+	       number != EVENT_CHAIN;
 }
 
 static bool is_resident(const struct oracle_event *event, uint32_t cpu)
@@ -180,7 +185,8 @@ static bool view_group(
 	}
 	if (timed == MAYBE)
 		scene->unsure = true;
-	return timed == ON && here;
+	/* a group too wide for this kind of CPU waits for another kind, pinned or not */
+	return timed == ON && here && fits(scene->cpu, view->events, view->cycles);
 }
 
 static void look(struct oracle *o, struct scene *scene)

@@ -164,7 +164,7 @@ int tally_open_begin(struct tally_engine *e, struct tally_open *open, uint64_t a
 /* Make the event. `group`: the event of group_fd, kept open by the caller, or NULL for -1. On
  * success *event is the new event with one hold, which tally_event_close() gives back, and it
  * counts if attr says so. On error nothing changed. 0, or -ENOENT, -ESRCH, -EINVAL, -EACCES,
- * -EOPNOTSUPP, -EOVERFLOW, -E2BIG, -ENODEV, -ENOMEM. */
+ * -EOPNOTSUPP, -E2BIG, -ENODEV, -ENOMEM. */
 int tally_open_finish(struct tally_engine *e, const struct tally_open *open,
 	struct tally_event *group, struct tally_event **event);
 

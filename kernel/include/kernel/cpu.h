@@ -11,6 +11,7 @@
 #define KERNEL_CPU_H
 
 #include <kernel/arch.h>
+#include <kernel/clock.h>
 #include <kernel/task_head.h>
 #include <kernel/types.h>
 
@@ -19,6 +20,7 @@ struct trap_frame;
 
 struct cpu {
 	struct task *running;         /* at offset 0: the entry code reads it */
+	struct clock_scale clock;     /* at CLOCK_SCALE_OFFSET */
 	u32 index;                    /* logical number, dense from 0 */
 	bool online;                  /* runs tasks and serves calls; written by itself */
 	bool need_resched;            /* set by any CPU with an IPI, or by itself */

@@ -38,8 +38,8 @@ struct machine {
 	struct range gic_redist[MACHINE_REDISTS_MAX];
 	u64 gic_redist_stride; /* 0: the architecture's 128 KiB */
 	u32 gic_redists;
-	u32 timer_intid; /* virtual timer */
-	u32 pmu_intid;
+	u32 timer_intid;         /* virtual timer */
+	u32 pmu_intid[CPUS_MAX]; /* PPIs; 0: that CPU's PMU has none */
 	enum uart_kind uart;
 	struct range uart_regs;
 	u32 uart_reg_shift;
@@ -54,7 +54,7 @@ struct machine {
 
 extern struct machine machine;
 
-/* Fill `machine` from the flattened tree. */
+/* Fill `machine` from the flattened tree and bring the console up; panics on a bad tree. */
 void machine_read(const void *fdt, u64 fdt_pa);
 
 /* The value of word `name=` in the boot arguments, copied to `value`; false: not there. "--" ends

@@ -21,6 +21,8 @@
 
 #include <tally/tally.h>
 
+#define TASK_IDS_MAX 8192u
+
 struct files;
 struct mm;
 
@@ -194,7 +196,7 @@ bool signal_pending(void);                     /* for the caller, one that would
 void signal_deliver(struct trap_frame *frame); /* on the way to EL0; IRQs on */
 int signal_send_process(struct process *process, u32 signal);
 int signal_send_task(struct task *task, u32 signal);
-s64 signal_kill(s32 pid, u32 signal);
+s64 signal_kill(s32 pid, u32 signal); /* pid -1: all but init and the caller */
 /* The caller did something fatal. */
 _Noreturn void signal_fatal(u32 signal);
 

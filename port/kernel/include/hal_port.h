@@ -5,8 +5,8 @@
  * Seen by every file of the engine, so it includes only headers that bring no names of the kernel's
  * own with them. Who and when is one load through SP_EL0 (kernel/task_head.h) or one counter read
  * (kernel/clock.h); the interrupt mask is the I bit of DAIF. A register of the PMU that is a
- * constant becomes its one instruction; the banks of counters and types go through branch tables
- * (pmu_banks.S), because a system register's number is part of the instruction.
+ * constant becomes its one instruction; the banks of counters and types go through branch tables,
+ * because a system register's number is part of the instruction.
  */
 #ifndef HAL_PORT_H
 #define HAL_PORT_H
@@ -66,11 +66,48 @@ HAL_HOT void hal_trace(enum hal_trace kind, uint64_t a, uint64_t b)
 	(void)b;
 }
 
-/* pmu_banks.S, n from 0 to 30 */
-uint64_t port_pmevcntr_read(uint64_t n);
-uint64_t port_pmevtyper_read(uint64_t n);
-void port_pmevcntr_write(uint64_t n, uint64_t value);
-void port_pmevtyper_write(uint64_t n, uint64_t value);
+/* A branch into a table of 31 entries of 8 bytes: an access and a branch behind the table; `n` is
+ * at most 30. Each object that accesses a bank has a table of its own, so none needs a symbol of
+ * the port's. */
+#define PORT_BANK_8(access, a, b, c, d, e, f, g, h)                                                \
+	access(a) access(b) access(c) access(d) access(e) access(f) access(g) access(h)
+#define PORT_BANK(access)                                                                          \
+	"	adr	%[at], 1f\n"                                                                         \
+	"	add	%[at], %[at], %x[n], lsl #3\n"                                                       \
+	"	br	%[at]\n"                                                                              \
+	"1:\n" PORT_BANK_8(access, 0, 1, 2, 3, 4, 5, 6, 7)                                         \
+		PORT_BANK_8(access, 8, 9, 10, 11, 12, 13, 14, 15)                                  \
+			PORT_BANK_8(access, 16, 17, 18, 19, 20, 21, 22, 23) access(24) access(25)  \
+				access(26) access(27) access(28) access(29) access(30) "2:\n"
+#define PORT_CNTR_READ(k)   "	mrs	%[value], pmevcntr" #k "_el0\n	b	2f\n"
+#define PORT_TYPER_READ(k)  "	mrs	%[value], pmevtyper" #k "_el0\n	b	2f\n"
+#define PORT_CNTR_WRITE(k)  "	msr	pmevcntr" #k "_el0, %x[value]\n	b	2f\n"
+#define PORT_TYPER_WRITE(k) "	msr	pmevtyper" #k "_el0, %x[value]\n	b	2f\n"
+
+#define PORT_BANK_READ(name, access)                                                               \
+	static __attribute__((noinline, unused)) uint64_t name(uint64_t n)                         \
+	{                                                                                          \
+		uint64_t value, at;                                                                \
+		__asm__ volatile(PORT_BANK(access)                                                 \
+				 : [value] "=&r"(value), [at] "=&r"(at)                            \
+				 : [n] "r"(n)                                                      \
+				 : "memory");                                                      \
+		return value;                                                                      \
+	}
+#define PORT_BANK_WRITE(name, access)                                                              \
+	static __attribute__((noinline, unused)) void name(uint64_t n, uint64_t value)             \
+	{                                                                                          \
+		uint64_t at;                                                                       \
+		__asm__ volatile(PORT_BANK(access)                                                 \
+				 : [at] "=&r"(at)                                                  \
+				 : [n] "r"(n), [value] "rZ"(value)                                 \
+				 : "memory");                                                      \
+	}
+
+PORT_BANK_READ(port_pmevcntr_read, PORT_CNTR_READ)
+PORT_BANK_READ(port_pmevtyper_read, PORT_TYPER_READ)
+PORT_BANK_WRITE(port_pmevcntr_write, PORT_CNTR_WRITE)
+PORT_BANK_WRITE(port_pmevtyper_write, PORT_TYPER_WRITE)
 
 #define PORT_MRS(name)                                                                             \
 	({                                                                                         \
@@ -167,6 +204,14 @@ HAL_HOT void hal_pmu_write(uint32_t reg, uint64_t value)
 	}
 }
 
+#undef PORT_BANK_8
+#undef PORT_BANK
+#undef PORT_CNTR_READ
+#undef PORT_TYPER_READ
+#undef PORT_CNTR_WRITE
+#undef PORT_TYPER_WRITE
+#undef PORT_BANK_READ
+#undef PORT_BANK_WRITE
 #undef PORT_MRS
 #undef PORT_MSR
 
