@@ -49,6 +49,7 @@ struct tally_event {
 	bool listed;        /* a leader that is on, and on the list for that */
 	bool timed;         /* it and its leader are on: enabled time runs */
 	int8_t slot;        /* its place in ctx->by_slot, TALLY_SLOT_NONE */
+	int32_t number;     /* its event number on the CPU that a plan is made for */
 	uint64_t type;      /* while placed: what its slot's type register shall hold */
 	uint64_t type_next; /* the same, in the plan that is being made */
 	uint64_t enabled_ns;

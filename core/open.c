@@ -203,6 +203,9 @@ static int commit(struct tally_event *event, struct tally_event *leader, struct 
 		error = -TALLY_EACCES;
 	if (error == 0 && leader != NULL)
 		error = tally_group_read_fits(event, leader);
+	if (error == 0 && ctx->cpu >= 0 &&
+		atomic_load_acquire(&ctx->engine->cpu[ctx->cpu].online) == 0)
+		error = -TALLY_ENODEV;
 	if (error == 0 && event->attr.aux_sample_size != 0)
 		error = -TALLY_EINVAL; /* no PMU here has an AUX area to sample */
 	if (error == 0)

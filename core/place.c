@@ -33,11 +33,12 @@ enum fit {
 /* ---- planning ---- */
 
 /* Count one more event of a group; false: it can't count on this CPU. */
-static bool add_here(const struct tally_cpu *cpu, const struct tally_event *event, uint32_t *needed,
-	uint32_t *cycles)
+static bool add_here(
+	const struct tally_cpu *cpu, struct tally_event *event, uint32_t *needed, uint32_t *cycles)
 {
 	int number = tally_event_number(event, cpu->cluster);
 
+	event->number = number;
 	*needed += 1;
 	*cycles += number == (int)PMUV3_EVENT_CPU_CYCLES;
 	/* CHAIN would count the wraps of its neighbour, whoever's that is */
@@ -47,7 +48,7 @@ static bool add_here(const struct tally_cpu *cpu, const struct tally_event *even
 
 /* Can all enabled events of the group count on this CPU at all, were nobody else there? A group
  * that is too wide for this kind of CPU waits for another, pinned or not. */
-static bool group_is_here(const struct tally_cpu *cpu, const struct tally_event *leader)
+static bool group_is_here(const struct tally_cpu *cpu, struct tally_event *leader)
 {
 	uint32_t needed = 0;
 	uint32_t cycles = 0;
@@ -66,7 +67,7 @@ static bool group_is_here(const struct tally_cpu *cpu, const struct tally_event 
  * move, so a group fits or not whatever is chosen. false: no room. */
 static bool plan_event(struct plan *plan, struct tally_event *event)
 {
-	uint32_t number = (uint32_t)tally_event_number(event, plan->cpu->cluster);
+	uint32_t number = (uint32_t)event->number;
 	uint32_t fit = tally_slots_for(plan->free, number == PMUV3_EVENT_CPU_CYCLES);
 	uint32_t slot;
 

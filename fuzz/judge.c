@@ -262,6 +262,17 @@ static bool pmu_is_missing(const struct matter *m)
 	return m->pmu == PMU_NONE;
 }
 
+static bool cpu_is_not_of_pmu(const struct matter *m)
+{
+	return m->pmu >= 0 && m->call->cpu >= 0 &&
+	       m->call->cluster_of[m->call->cpu] != (uint32_t)m->pmu;
+}
+
+static bool samples_branches(const struct matter *m)
+{
+	return (m->attr.sample_type & TALLY_SAMPLE_BRANCH_STACK) != 0;
+}
+
 static bool event_is_missing(const struct matter *m)
 {
 	return map_event(m) == -ENOENT;
@@ -330,9 +341,20 @@ static bool group_is_wrong(const struct matter *m)
 	       leader->pmu != m->pmu || has_flag(m, TALLY_ATTR_PINNED | TALLY_ATTR_EXCLUSIVE);
 }
 
-/* On some cluster where all of the group may count, there are counters for all of it. */
+/* The leader's group is one that the event could join as far as task and CPU go. */
+static bool leader_is_of_context(const struct matter *m)
+{
+	uint32_t task = of_cpu(m) ? 0 : m->call->task;
+
+	return m->leader->task == task && (!of_cpu(m) || m->leader->cpu == m->call->cpu) &&
+	       !m->leader->is_member;
+}
+
+/* On no cluster where all of the group may count are there counters for all of it. */
 static bool group_is_wide(const struct matter *m)
 {
+	if (m->leader && !leader_is_of_context(m))
+		return false; /* it is wrong, for a reason that comes later */
 	for (uint32_t cluster = 0; cluster < m->call->clusters; cluster++) {
 		const struct pmu_cpu_config *pmu = m->call->pmu[cluster];
 		uint32_t counters = pmu->has_el2 ? pmu->hpmn : pmu->counter_count;
@@ -388,6 +410,11 @@ static bool cpu_is_off(const struct matter *m)
 	return of_cpu(m) && (m->call->online_mask >> m->call->cpu & 1) == 0;
 }
 
+static bool samples_aux(const struct matter *m)
+{
+	return m->attr.aux_sample_size != 0;
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -422,19 +449,22 @@ static const struct {
 	{sigtrap_of_cpu, EINVAL, "sigtrap on a CPU"},
 	{inherits_readings, EINVAL, "inherit with READ samples"},
 	{pmu_is_missing, ENOENT, "no such PMU"},
+	{cpu_is_not_of_pmu, ENOENT, "a CPU that is not the PMU's"},
+	{samples_branches, EOPNOTSUPP, "branch stacks"},
 	{event_is_missing, ENOENT, "no such event"},
 	{event_is_bad, EINVAL, "an event number out of range"},
 	{excludes_idle, EOPNOTSUPP, "exclude_idle"},
 	{reads_directly, EOPNOTSUPP, "direct reads (a limit)"},
 	{cgroup_is_asked, EINVAL, "a kernel without cgroups"},
 	{wants_what_is_missing, EOPNOTSUPP, "a feature to come (a limit)"},
-	{cpu_is_not_allowed, EACCES, "a CPU under paranoid 1"},
 	{redirects, EOPNOTSUPP, "FD_OUTPUT (a limit)"},
-	{group_is_wrong, EINVAL, "not of this group"},
 	{group_is_wide, EINVAL, "a group that never fits"},
+	{cpu_is_not_allowed, EACCES, "a CPU under paranoid 1"},
+	{group_is_wrong, EINVAL, "not of this group"},
 	{stranger_is_not_allowed, EACCES, "another user's task"},
 	{read_is_large, E2BIG, "a read above 16 KiB"},
 	{cpu_is_off, ENODEV, "a CPU that is off"},
+	{samples_aux, EINVAL, "samples of an AUX area that no PMU has"},
 };
 
 /* ---- reading attr ---- */
