@@ -33,8 +33,9 @@ struct tally_event {
 	const struct tally_pmu *pmu;
 	struct tally_attr attr;
 	uint64_t id;
-	uint64_t filter; /* filter bits of its type register */
-	int32_t cpu;     /* counts only there; -1: anywhere */
+	uint64_t filter;      /* filter bits of its type register */
+	int32_t cpu;          /* counts only there; -1: anywhere */
+	uint32_t sample_size; /* bytes of a sample record, but for its READ part */
 	bool sampling;
 
 	/* mutex to change, owner to follow */

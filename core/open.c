@@ -15,6 +15,7 @@
 #include "event.h"
 #include "group.h"
 #include "pmuv3_events.h"
+#include "sample.h"
 #include "spin.h"
 
 #define PARANOID_NOTHING 3 /* and above: Debian's extra level */
@@ -155,6 +156,7 @@ static struct tally_event *build(
 	event->cpu = open->cpu;
 	event->filter = pmuv3_filter(open->attr.flags);
 	event->sampling = attr_is_sampling(&open->attr);
+	event->sample_size = tally_sample_size(open->attr.sample_type);
 	event->leader = event;
 	list_init(&event->link);
 	list_init(&event->members);

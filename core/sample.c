@@ -10,7 +10,6 @@
  */
 #include "sample.h"
 
-#include "assert.h"
 #include "bits.h"
 #include "atomic.h"
 #include "read.h"
@@ -33,8 +32,8 @@ static uint32_t id_size(uint64_t type)
 					     TALLY_SAMPLE_IDENTIFIER));
 }
 
-/* The trailer of records that are not samples, with sample_id_all. */
-static void put_trailer(
+/* What a sample and the trailer of every other record have in common, in this order. */
+static void put_ids(
 	struct tally_cursor *cursor, const struct tally_event *event, const struct moment *moment)
 {
 	uint64_t type = event->attr.sample_type;
@@ -49,7 +48,14 @@ static void put_trailer(
 		cursor_u64(cursor, event->id);
 	if ((type & TALLY_SAMPLE_CPU) != 0)
 		cursor_u32s(cursor, moment->cpu, 0);
-	if ((type & TALLY_SAMPLE_IDENTIFIER) != 0)
+}
+
+/* The trailer of records that are not samples, with sample_id_all. */
+static void put_trailer(
+	struct tally_cursor *cursor, const struct tally_event *event, const struct moment *moment)
+{
+	put_ids(cursor, event, moment);
+	if ((event->attr.sample_type & TALLY_SAMPLE_IDENTIFIER) != 0)
 		cursor_u64(cursor, event->id);
 }
 
@@ -74,30 +80,18 @@ static void put_sample(struct tally_cursor *cursor, const struct tally_event *ev
 		cursor_u64(cursor, event->id);
 	if ((type & TALLY_SAMPLE_IP) != 0)
 		cursor_u64(cursor, moment->ip);
-	if ((type & TALLY_SAMPLE_TID) != 0)
-		cursor_u32s(cursor, moment->ids.pid, moment->ids.tid);
-	if ((type & TALLY_SAMPLE_TIME) != 0)
-		cursor_u64(cursor, moment->time_ns);
-	if ((type & TALLY_SAMPLE_ID) != 0)
-		cursor_u64(cursor, event->id);
-	if ((type & TALLY_SAMPLE_STREAM_ID) != 0)
-		cursor_u64(cursor, event->id);
-	if ((type & TALLY_SAMPLE_CPU) != 0)
-		cursor_u32s(cursor, moment->cpu, 0);
+	put_ids(cursor, event, moment);
 	if ((type & TALLY_SAMPLE_PERIOD) != 0)
 		cursor_u64(cursor, event->period);
 	if ((type & TALLY_SAMPLE_READ) != 0)
 		tally_read_put(cursor, event, cpu);
 }
 
-static uint32_t sample_size(const struct tally_event *event)
+uint32_t tally_sample_size(uint64_t type)
 {
-	uint64_t type = event->attr.sample_type;
 	uint32_t words = bits_count(type & TALLY_SAMPLE_KNOWN & ~TALLY_SAMPLE_READ);
-	uint32_t size = (uint32_t)sizeof(struct tally_record_header) + 8 * words;
 
-	TALLY_ASSERT((type & ~TALLY_SAMPLE_KNOWN) == 0);
-	return size + ((type & TALLY_SAMPLE_READ) != 0 ? tally_read_size(event) : 0);
+	return (uint32_t)sizeof(struct tally_record_header) + 8 * words;
 }
 
 static void write_sample(
@@ -105,11 +99,13 @@ static void write_sample(
 {
 	struct tally_ring *ring = event->ring;
 	struct tally_cursor cursor;
-	uint32_t size = sample_size(event);
+	uint32_t size = event->sample_size;
 	uint32_t lost_size = 0;
 
 	if (ring == NULL || ring->size == 0)
 		return;
+	if ((event->attr.sample_type & TALLY_SAMPLE_READ) != 0)
+		size += tally_read_size(event);
 	if (ring->lost > 0) {
 		bool trailer = (event->attr.flags & TALLY_ATTR_SAMPLE_ID_ALL) != 0;
 

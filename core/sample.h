@@ -13,6 +13,9 @@
 		TALLY_SAMPLE_CPU | TALLY_SAMPLE_PERIOD | TALLY_SAMPLE_STREAM_ID |                  \
 		TALLY_SAMPLE_READ | TALLY_SAMPLE_IDENTIFIER)
 
+/* Bytes of a sample record with this sample_type, but for its READ part. any. */
+uint32_t tally_sample_size(uint64_t type);
+
 /* The period of `event` ended event->late events ago: write the sample, begin the next period.
  * The clock of its context is up to date. `regs`: what the interrupt stopped, or NULL: the task is
  * being switched out or its event stopped.
