@@ -198,8 +198,7 @@ static void set_up(const char *name, int events)
 		.all_name = "armv8_pmuv3",
 		.pmu_irq = true,
 		.paranoid = -1,
-		.max_sample_rate = 100000,
-		.max_stack = 127};
+		.max_sample_rate = 100000};
 
 	bench_register[HAL_ID_AA64DFR0] = 0x400; /* PMUv3p1 */
 	bench_register[HAL_PMCEID0] = UINT32_MAX;

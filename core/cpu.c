@@ -33,7 +33,6 @@ int tally_init(struct tally_engine *e, const struct tally_config *config)
 	e->config = config;
 	e->paranoid = config->paranoid;
 	e->max_sample_rate = config->max_sample_rate;
-	e->max_stack = config->max_stack;
 	error = tally_pmus_init(e);
 	if (error != 0)
 		return error;

@@ -6,10 +6,8 @@
 #ifndef TALLY_CORE_ERRNO_H
 #define TALLY_CORE_ERRNO_H
 
-#define TALLY_EPERM      1
 #define TALLY_ENOENT     2
 #define TALLY_ESRCH      3
-#define TALLY_ENXIO      6
 #define TALLY_E2BIG      7
 #define TALLY_ENOMEM     12
 #define TALLY_EACCES     13

@@ -24,12 +24,6 @@ struct plan {
 	struct tally_event *event[TALLY_SLOTS];
 };
 
-enum fit {
-	FIT,
-	NO_ROOM,  /* it waits */
-	NOT_HERE, /* it can't count on this CPU */
-};
-
 /* ---- planning ---- */
 
 /* Count one more event of a group; false: it can't count on this CPU. */
@@ -104,17 +98,18 @@ static bool plan_whole(struct plan *plan, struct tally_event *leader)
 	return fits;
 }
 
-static enum fit plan_group(struct plan *plan, struct tally_event *leader)
+/* true: the group waits for room. One that can't count here does not. */
+static bool plan_group(struct plan *plan, struct tally_event *leader)
 {
 	bool exclusive = (leader->attr.flags & TALLY_ATTR_EXCLUSIVE) != 0;
 
 	if (!group_is_here(plan->cpu, leader))
-		return NOT_HERE;
+		return false;
 	if (plan->free == 0 || (exclusive && plan->taken != 0) || !plan_whole(plan, leader))
-		return NO_ROOM;
+		return true;
 	if (exclusive)
 		plan->free = 0;
-	return FIT;
+	return false;
 }
 
 static void plan_pinned(struct plan *plan, struct tally_context *ctx)
@@ -123,7 +118,7 @@ static void plan_pinned(struct plan *plan, struct tally_context *ctx)
 		struct tally_event *leader = TALLY_CONTAINER(node, struct tally_event, link);
 
 		next = node->next;
-		if (plan_group(plan, leader) == NO_ROOM) {
+		if (plan_group(plan, leader)) {
 			tally_event_set_state(leader, TALLY_ERROR);
 			tally_group_follow(leader);
 		}
@@ -136,7 +131,7 @@ static void plan_flexible(struct plan *plan, struct tally_context *ctx)
 	TALLY_LIST_FOR_EACH (node, &ctx->flexible) {
 		struct tally_event *leader = TALLY_CONTAINER(node, struct tally_event, link);
 
-		if (plan_group(plan, leader) == NO_ROOM)
+		if (plan_group(plan, leader))
 			ctx->waiting = true;
 		if (plan->free == 0 && ctx->waiting)
 			break; /* nobody behind can get anything */

@@ -32,7 +32,6 @@ static struct tally_config config = {
 	.all_name = "armv8_pmuv3",
 	.paranoid = 2,
 	.max_sample_rate = 100000,
-	.max_stack = 127,
 };
 static bool up[CPUS_MAX]; /* the engine knows this CPU; written by it */
 

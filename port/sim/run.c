@@ -172,8 +172,7 @@ static void configure(struct port_sim *port, const struct machine_description *d
 		.all_name = "armv8_pmuv3",
 		.pmu_irq = !options->without_pmu_irq,
 		.paranoid = options->paranoid ? *options->paranoid : 2,
-		.max_sample_rate = options->max_sample_rate ? options->max_sample_rate : 100000,
-		.max_stack = options->max_stack ? options->max_stack : 127};
+		.max_sample_rate = options->max_sample_rate ? options->max_sample_rate : 100000};
 }
 
 struct port_sim *port_sim_create(const struct machine_description *description,

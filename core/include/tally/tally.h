@@ -46,7 +46,6 @@ struct tally_config {
 	bool pmu_irq;                        /* the overflow interrupt is wired and handled */
 	int32_t paranoid;                    /* perf_event_paranoid at start */
 	uint32_t max_sample_rate; /* perf_event_max_sample_rate at start, samples per second */
-	uint32_t max_stack;       /* perf_event_max_stack at start */
 };
 
 /* Per-thread state, embedded in the kernel's own; engine-private inside. */
@@ -70,7 +69,6 @@ struct tally_engine {
 	uint32_t pmus;
 	int32_t paranoid;
 	uint32_t max_sample_rate;
-	uint32_t max_stack;
 	uint64_t last_id;      /* of events; atomic */
 	uint64_t statistic[8]; /* enum tally_statistic; atomic */
 };

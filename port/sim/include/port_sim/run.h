@@ -24,7 +24,6 @@ struct port_sim;
 struct port_sim_options {
 	const int32_t *paranoid;  /* perf_event_paranoid [NULL: 2] */
 	uint32_t max_sample_rate; /* per second [100000] */
-	uint32_t max_stack;       /* [127] */
 	bool without_checks;  /* leave out tally_check() after hooks: the observers judge alone */
 	bool without_pmu_irq; /* the overflow interrupt is not wired */
 };
