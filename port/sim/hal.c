@@ -14,7 +14,7 @@
 
 #include <machine/order.h>
 
-#include "port.h"
+#include "hal_scope.h"
 
 _Static_assert(sizeof(struct hal_mutex) == sizeof(struct machine_mutex) &&
 		       offsetof(struct hal_mutex, held) == offsetof(struct machine_mutex, held) &&
@@ -36,34 +36,6 @@ struct port_sim *port_set_running(struct port_sim *port)
 	return was;
 }
 
-/* Every HAL function is the simulator's code between two pieces of the engine's (machine/order.h).
- */
-#ifdef MACHINE_TSAN
-static void leave_hal(const int *entered)
-{
-	(void)entered;
-	machine_judged_begin();
-}
-
-static int enter_hal(void)
-{
-	machine_judged_end();
-	return 1;
-}
-
-#define HAL_SCOPE __attribute__((cleanup(leave_hal), unused)) const int entered = enter_hal()
-#else
-#define HAL_SCOPE _Static_assert(1, "nothing to tell")
-#endif
-
-static struct machine *machine_here(void)
-{
-	struct machine *m = running_port->machine;
-
-	machine_point(m);
-	return m;
-}
-
 static struct tally_task *tally_of(const struct machine_task *task)
 {
 	return task ? &port_task_of(task)->tally : NULL;
@@ -72,12 +44,6 @@ static struct tally_task *tally_of(const struct machine_task *task)
 static struct machine_task *machine_task_of(const struct tally_task *task)
 {
 	return ((const struct port_task *)(const void *)task)->machine; /* its first member */
-}
-
-static void require_masked(struct machine *m, const char *what)
-{
-	if (!machine_irqs_masked(m))
-		machine_fail(m, "CPU %u: %s with interrupts on", machine_cpu(m), what);
 }
 
 /* ---- who and when ---- */
@@ -132,6 +98,7 @@ static void call_engine(void *argument)
 	machine_judged_begin();
 	call->fn(call->arg);
 	machine_judged_end();
+	port_synchronize(port_running());
 }
 
 int hal_call(uint32_t cpu, void (*fn)(void *arg), void *arg)
@@ -140,96 +107,6 @@ int hal_call(uint32_t cpu, void (*fn)(void *arg), void *arg)
 	struct engine_call call = {fn, arg};
 
 	return machine_call(running_port->machine, cpu, call_engine, &call);
-}
-
-/* ---- PMU ---- */
-
-/* The model's name of a register that is one there; PMU_REG_COUNT for what is answered here. */
-static enum pmu_reg model_register(uint32_t reg)
-{
-	switch (reg) {
-	case HAL_PMCR:
-		return PMU_PMCR_EL0;
-	case HAL_PMCEID0:
-		return PMU_PMCEID0_EL0;
-	case HAL_PMCEID1:
-		return PMU_PMCEID1_EL0;
-	case HAL_PMCNTENSET:
-		return PMU_PMCNTENSET_EL0;
-	case HAL_PMCNTENCLR:
-		return PMU_PMCNTENCLR_EL0;
-	case HAL_PMINTENSET:
-		return PMU_PMINTENSET_EL1;
-	case HAL_PMINTENCLR:
-		return PMU_PMINTENCLR_EL1;
-	case HAL_PMOVSSET:
-		return PMU_PMOVSSET_EL0;
-	case HAL_PMOVSCLR:
-		return PMU_PMOVSCLR_EL0;
-	case HAL_PMUSERENR:
-		return PMU_PMUSERENR_EL0;
-	case HAL_PMCCNTR:
-		return PMU_PMCCNTR_EL0;
-	case HAL_PMCCFILTR:
-		return PMU_PMCCFILTR_EL0;
-	default:
-		break;
-	}
-	if (reg >= HAL_PMEVCNTR && reg < HAL_PMEVTYPER)
-		return (enum pmu_reg)(PMU_PMEVCNTR0_EL0 + (reg - HAL_PMEVCNTR));
-	if (reg >= HAL_PMEVTYPER && reg < HAL_PMU_REGS)
-		return (enum pmu_reg)(PMU_PMEVTYPER0_EL0 + (reg - HAL_PMEVTYPER));
-	return PMU_REG_COUNT;
-}
-
-static _Noreturn void refuse_register(struct machine *m, const char *how, uint32_t reg)
-{
-	char name[PMU_REG_NAME_MAX] = "?";
-
-	if (model_register(reg) < PMU_REG_COUNT)
-		pmu_reg_format(model_register(reg), name);
-	machine_fail(
-		m, "CPU %u: PMU register %s (%u) cannot be %s", machine_cpu(m), name, reg, how);
-}
-
-uint64_t hal_pmu_read(uint32_t reg)
-{
-	HAL_SCOPE;
-	struct machine *m = machine_here();
-	const struct pmu_cpu *pmu = machine_pmu(m);
-	const struct pmu_cpu_config *config = pmu_cpu_config(pmu);
-	enum pmu_reg name = model_register(reg);
-	uint64_t value;
-
-	require_masked(m, "a PMU register is read");
-	if (reg == HAL_MIDR)
-		return config->midr;
-	if (reg == HAL_ID_AA64DFR0) /* DDI 0487, D19.2.59: PMUVer, bits 11:8 */
-		return (uint64_t)config->version << 8;
-	if (name == PMU_REG_COUNT || pmu_cpu_read(pmu, 1, name, &value) != PMU_ACCESS_DONE)
-		refuse_register(m, "read", reg);
-	return value;
-}
-
-void hal_pmu_write(uint32_t reg, uint64_t value)
-{
-	HAL_SCOPE;
-	struct machine *m = machine_here();
-	enum pmu_reg name = model_register(reg);
-
-	require_masked(m, "a PMU register is written");
-	if (name == PMU_REG_COUNT ||
-		pmu_cpu_write(machine_pmu(m), 1, name, value) != PMU_ACCESS_DONE)
-		refuse_register(m, "written", reg);
-}
-
-void hal_pmu_barrier(void)
-{
-	HAL_SCOPE;
-	struct machine *m = machine_here();
-
-	require_masked(m, "a PMU barrier");
-	pmu_cpu_barrier(machine_pmu(m));
 }
 
 /* ---- memory ---- */
@@ -305,7 +182,7 @@ void hal_mutex_unlock(struct hal_mutex *mutex)
 struct tally_task *hal_task_find(int32_t pid)
 {
 	HAL_SCOPE;
-	struct machine *m = machine_here();
+	struct machine *m = machine_shared();
 	struct machine_task *task;
 
 	machine_require_task_context(m, "a look for a task");
@@ -322,7 +199,7 @@ struct tally_task *hal_task_find(int32_t pid)
 void hal_task_put(struct tally_task *task)
 {
 	HAL_SCOPE;
-	machine_require_task_context(machine_here(), "dropping a task");
+	machine_require_task_context(machine_shared(), "dropping a task");
 	machine_task_put(machine_task_of(task));
 }
 

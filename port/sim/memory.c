@@ -40,7 +40,22 @@ void *memory_alloc(struct memory *memory, size_t size)
 		block->next->prev = block;
 	memory->blocks = block;
 	grow(memory, size);
+	machine_order_fresh(block + 1, size);
 	return block + 1;
+}
+
+/* Where somebody judges accesses, freed memory is not used again in this run: so that any access to
+ * it is seen. */
+static void bury(struct memory *memory, struct block *block)
+{
+	block->magic = 0;
+	machine_order_freed(block + 1, block->size);
+	if (!port_is_judged()) {
+		free(block);
+		return;
+	}
+	block->next = memory->buried;
+	memory->buried = block;
 }
 
 const char *memory_free(struct memory *memory, void *at, size_t size)
@@ -58,8 +73,8 @@ const char *memory_free(struct memory *memory, void *at, size_t size)
 	if (block->next)
 		block->next->prev = block->prev;
 	memory->held -= size;
-	memset(block, POISON, sizeof(*block) + size);
-	free(block);
+	memset(at, POISON, size);
+	bury(memory, block);
 	return NULL;
 }
 
@@ -82,6 +97,7 @@ void *memory_pages_alloc(struct memory *memory, size_t count)
 	pages->held = true;
 	pages->next = memory->pages;
 	memory->pages = pages;
+	machine_order_fresh(pages->base, count * TALLY_PAGE_SIZE);
 	grow(memory, count * TALLY_PAGE_SIZE);
 	return pages->base;
 }
@@ -100,6 +116,7 @@ static void release(struct memory *memory, struct pages *pages)
 	if (pages->held || pages->mappings != 0)
 		return;
 	*find_pages(memory, pages->base) = pages->next;
+	machine_order_freed(pages->base, pages->count * TALLY_PAGE_SIZE);
 	memset(pages->base, POISON, pages->count * TALLY_PAGE_SIZE);
 	free(pages->base);
 	free(pages);
@@ -136,6 +153,12 @@ void memory_pages_unmap(struct memory *memory, struct pages *pages)
 
 void memory_drop(struct memory *memory)
 {
+	while (memory->buried) {
+		struct block *block = memory->buried;
+
+		memory->buried = block->next;
+		free(block);
+	}
 	while (memory->blocks) {
 		struct block *block = memory->blocks;
 

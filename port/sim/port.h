@@ -36,6 +36,7 @@ struct pages {
 
 struct memory {
 	struct block *blocks;
+	struct block *buried; /* freed, kept until the run is over */
 	struct pages *pages;
 	size_t held; /* bytes, pages included */
 	size_t peak;
@@ -115,6 +116,21 @@ struct port_task {
 	struct process *process;
 };
 
+/* Register writes of one CPU that have not taken effect yet, oldest first (pmu.c). */
+#define LATE_WRITES_MAX 8u
+struct late_write {
+	uint32_t reg;
+	uint32_t delay; /* accesses until it takes effect; 0: at the barrier */
+	uint64_t value;
+};
+
+struct late_writes {
+	uint32_t count;
+	struct late_write write[LATE_WRITES_MAX];
+};
+
+#define SCRATCH_SIZE (UINT16_MAX + 1u) /* any record fits */
+
 struct port_sim {
 	struct machine *machine;
 	const struct machine_description *description;
@@ -131,14 +147,28 @@ struct port_sim {
 	uint64_t last_serial;
 	uint64_t *event_id; /* by number */
 	bool running;
-	uint64_t scratch[8192]; /* not across a HAL call */
+	uint64_t *scratch; /* SCRATCH_SIZE bytes; not across a HAL call */
+	struct late_writes late[MACHINE_CPUS_MAX];
 	uint64_t statistic[sizeof(((struct tally_engine *)0)->statistic) / sizeof(uint64_t)];
 };
+
+/* All register writes of this CPU take effect. */
+void port_synchronize(struct port_sim *port);
 
 /* The run that HAL functions are about. */
 struct port_sim *port_running(void);
 /* Returns what was there before. */
 struct port_sim *port_set_running(struct port_sim *port);
+
+/* Does somebody judge accesses to memory? (machine/order.h) */
+static inline bool port_is_judged(void)
+{
+#ifdef MACHINE_TSAN
+	return false;
+#else
+	return machine_order.judge != NULL;
+#endif
+}
 
 static inline struct port_task *port_task_of(const struct machine_task *task)
 {

@@ -37,10 +37,14 @@ static void halt(void *context)
 			port->memory.held);
 }
 
+/* At the end of a hook. The check looks at what the hook left, in the simulator's name. */
 static void check(struct port_sim *port)
 {
+	machine_judged_end();
+	port_synchronize(port);
 	if (!port->without_checks)
 		tally_check(&port->engine);
+	machine_judged_begin();
 }
 
 static void cpu_online(void *context)
@@ -55,6 +59,7 @@ static void cpu_offline(void *context)
 {
 	machine_judged_begin();
 	tally_cpu_offline(&((struct port_sim *)context)->engine);
+	port_synchronize(context);
 	machine_judged_end();
 }
 
@@ -201,7 +206,9 @@ struct port_sim *port_sim_create(const struct machine_description *description,
 	syscall_fill(&port->kernel);
 	port->machine = machine_create(description, &port->kernel, pool);
 	port->event_id = calloc((size_t)description->operation_count + 1, sizeof(*port->event_id));
-	if (!port->machine || !port->event_id || !machine_observe(port->machine, &observer)) {
+	port->scratch = malloc(SCRATCH_SIZE);
+	if (!port->machine || !port->scratch || !port->event_id ||
+		!machine_observe(port->machine, &observer)) {
 		port_sim_destroy(port);
 		return NULL;
 	}
@@ -222,6 +229,7 @@ void port_sim_destroy(struct port_sim *port)
 		free(range);
 	}
 	memory_drop(&port->memory);
+	free(port->scratch);
 	free(port->event_id);
 	free(port);
 }

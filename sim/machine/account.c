@@ -15,7 +15,9 @@
  */
 #include "state.h"
 
-#define IRQ_SERIAL 1 /* of the rates in interrupts; tasks' segments are numbered from 2 */
+#define IRQ_SERIAL        1 /* of the rates in interrupts; tasks' segments are numbered from 2 */
+#define KERNEL_EVENTS_MAX 1000000u /* no stretch of kernel code is longer */
+#define KERNEL_CODE_NS    1000u    /* a piece of kernel code that overflows nothing */
 
 /* What a CPU executes now. */
 struct activity {
@@ -112,7 +114,7 @@ uint64_t machine_retire_count(const struct machine_retire *retire, uint16_t even
 	if (!rate)
 		return 0;
 	return occurrences(retire->ledger, rate->slot, rate->per_us, retire->from_ns,
-		retire->from_ns + retire->t1_ns - retire->t0_ns);
+		retire->from_ns + retire->span_ns);
 }
 
 /* The least dt so that `count` (not 0) more occurrences have happened after it. */
@@ -218,6 +220,20 @@ static void pass_time(struct machine_cpu *c, uint64_t dt_ns)
 	}
 }
 
+/* Tell the counters what the activity does in its next `span_ns`. */
+static void retire(struct machine_cpu *c, const struct activity *a, uint64_t span_ns)
+{
+	refresh_demand(c, a);
+	for (uint32_t i = 0; i < c->demand_count; i++) {
+		const struct demand *d = &c->demand[i];
+		uint64_t n = occurrences(
+			a->ledger, d->slot, d->per_us, a->done_ns, a->done_ns + span_ns);
+
+		if (n != 0)
+			pmu_cpu_retire(c->pmu, a->el, d->event, n);
+	}
+}
+
 void account_cpu(struct machine_cpu *c)
 {
 	struct machine *m = c->machine;
@@ -234,15 +250,7 @@ void account_cpu(struct machine_cpu *c)
 			pass_time(c, dt_ns);
 		return;
 	}
-	refresh_demand(c, &a);
-	for (uint32_t i = 0; i < c->demand_count; i++) {
-		const struct demand *d = &c->demand[i];
-		uint64_t n = occurrences(
-			a.ledger, d->slot, d->per_us, a.done_ns, a.done_ns + dt_ns);
-
-		if (n != 0)
-			pmu_cpu_retire(c->pmu, a.el, d->event, n);
-	}
+	retire(c, &a, dt_ns);
 	tell_retire(c, &(struct machine_retire){.machine = m,
 			       .task = c->current,
 			       .cpu = c->number,
@@ -252,7 +260,8 @@ void account_cpu(struct machine_cpu *c)
 			       .t1_ns = m->now_ns,
 			       .ledger = a.ledger,
 			       .rates = a.rates,
-			       .from_ns = a.done_ns});
+			       .from_ns = a.done_ns,
+			       .span_ns = dt_ns});
 	pass_time(c, dt_ns);
 	account_look_at_line(c);
 }
@@ -317,6 +326,59 @@ uint64_t account_next(struct machine_cpu *c)
 	c->next_ns = next_ns;
 	c->next_stale = false;
 	return next_ns;
+}
+
+/* ---- kernel code ---- */
+
+/* How long kernel code runs until what demand k counts overflows; NEVER: not soon. */
+static uint64_t until_overflow(const struct machine_cpu *c, const struct activity *a, uint32_t k)
+{
+	const struct demand *d = &c->demand[k];
+	uint64_t count = pmu_cpu_until_interrupt(c->pmu, a->el, d->event);
+
+	if (count == NEVER || count == 0 || count > KERNEL_EVENTS_MAX)
+		return NEVER;
+	return ns_until(a->ledger, d->slot, d->per_us, a->done_ns, count);
+}
+
+void machine_execute(struct machine *m)
+{
+	struct machine_cpu *c = cpu_running(m);
+	struct activity a = {.ledger = c->irq_ledger,
+		.done_ns = c->irq_segment_ns,
+		.serial = IRQ_SERIAL,
+		.el = 1};
+	uint64_t span_ns[PMU_COUNTERS_MAX + 2] = {0, KERNEL_CODE_NS};
+	uint32_t n = 2, answer;
+
+	if (!machine_explored(m) || !m->description->policy->kernel_events || !m->compiled.irq ||
+		c->line)
+		return;
+	a.rates = &m->compiled.irq[c->cluster];
+	refresh_demand(c, &a);
+	if (c->demand_count == 0)
+		return; /* nobody counts it */
+	for (uint32_t k = 0; k < c->demand_count; k++) {
+		span_ns[n] = until_overflow(c, &a, k);
+		n += span_ns[n] != NEVER;
+	}
+	answer = machine_choice(m, MACHINE_CHOICE_EVENTS, n);
+	if (answer == 0)
+		return;
+	retire(c, &a, span_ns[answer]);
+	tell_retire(c, &(struct machine_retire){.machine = m,
+			       .task = c->current,
+			       .cpu = c->number,
+			       .el = 1,
+			       .interrupt = true,
+			       .t0_ns = m->now_ns,
+			       .t1_ns = m->now_ns,
+			       .ledger = a.ledger,
+			       .rates = a.rates,
+			       .from_ns = a.done_ns,
+			       .span_ns = span_ns[answer]});
+	c->irq_segment_ns += span_ns[answer];
+	account_look_at_line(c);
 }
 
 /* ---- looking ---- */

@@ -17,7 +17,8 @@ uint32_t machine_choice(struct machine *m, enum machine_choice_kind kind, uint32
 
 char machine_choice_letter(enum machine_choice_kind kind)
 {
-	static const char letters[MACHINE_CHOICE_KINDS] = {'C', 'S', 'I', 'V', 'E', 'H', 'F', 'T'};
+	static const char letters[MACHINE_CHOICE_KINDS] = {
+		'C', 'N', 'S', 'I', 'V', 'E', 'H', 'F', 'T'};
 
 	return (unsigned int)kind < MACHINE_CHOICE_KINDS ? letters[kind] : '?';
 }
@@ -36,14 +37,19 @@ static uint32_t choose_randomly(
 	void *context, const struct machine *m, enum machine_choice_kind kind, uint32_t n)
 {
 	struct machine_random_policy *random = context;
+	uint32_t usual = kind == MACHINE_CHOICE_INTERRUPT; /* most are taken at once */
 	uint64_t value;
 
 	(void)m;
+	if (kind == MACHINE_CHOICE_NEXT)
+		kind = MACHINE_CHOICE_CPU;
 	if (random->rate[kind] == 0)
-		return 0;
+		return usual;
 	value = next_random(&random->state);
 	if ((value & 0xffff) >= random->rate[kind])
-		return 0;
+		return usual;
+	if (n == 2)
+		return !usual;
 	return 1 + (uint32_t)((value >> 16) % (n - 1));
 }
 
@@ -56,4 +62,9 @@ void machine_random_policy_init(
 	random->rate[MACHINE_CHOICE_INTERRUPT] = 65536 / 4;
 	*policy = (struct machine_policy){
 		.context = random, .choose = choose_randomly, .points = true, .concurrent = true};
+}
+
+bool machine_late_registers(const struct machine *m)
+{
+	return machine_explored(m) && m->description->policy->late_registers;
 }

@@ -52,7 +52,21 @@ static struct machine_cpu *pick_cpu(struct machine *m)
 			return c;
 		able[n++] = c;
 	}
-	return n ? able[machine_choice(m, MACHINE_CHOICE_CPU, n)] : NULL;
+	if (n == 0)
+		return NULL;
+	return able[machine_choice(
+		m, able[0] == m->last ? MACHINE_CHOICE_CPU : MACHINE_CHOICE_NEXT, n)];
+}
+
+/* Who runs now, for judges of memory order. */
+static void tell_order(const struct machine_cpu *c)
+{
+#ifndef MACHINE_TSAN
+	machine_order.cpu = c->number;
+	machine_order.masked = &c->masked;
+#else
+	(void)c;
+#endif
 }
 
 static void step(struct machine *m, struct machine_cpu *c)
@@ -63,6 +77,7 @@ static void step(struct machine *m, struct machine_cpu *c)
 	m->steps++;
 	m->steps_here++;
 	m->last = m->running = c;
+	tell_order(c);
 	fiber_switch(&m->host, c->fiber);
 	m->running = NULL;
 	c->next_stale = true;
@@ -184,6 +199,7 @@ static void jump(struct machine *m)
 	}
 	MACHINE_ASSERT(next_ns > m->now_ns);
 	m->now_ns = next_ns;
+	machine_order_quiet();
 	m->steps_here = 0;
 	m->idle_spins = 0;
 	for (uint32_t i = 0; i < m->cpu_count; i++) {
@@ -303,6 +319,9 @@ int machine_run(struct machine *m)
 		if (m->now_ns >= m->end_ns || nothing_left(m))
 			break;
 		jump(m);
+		if (machine_explored(
+			    m)) /* what is due and what interrupts of this moment compete */
+			(void)operation_start_due(m);
 	}
 	if (!m->failed) {
 		note_unmet(m);

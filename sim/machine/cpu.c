@@ -118,7 +118,9 @@ void cpu_take_interrupts(struct machine *m)
 
 		if (c->masked || c->irq_level != 0 || c->in_hook || !cpu_has_interrupt(c))
 			return;
-		if (pmu_is_due(c))
+		if (c->resched && machine_explored(m))
+			queue_schedule(m); /* a call that is due here meets what interrupts it */
+		else if (pmu_is_due(c))
 			take_pmu_interrupt(m, c);
 		else if (c->calls)
 			serve_call(c);
@@ -155,7 +157,7 @@ void machine_irq_restore(struct machine *m, bool was_masked)
 		machine_fail(m, "CPU %u: interrupts switched on in a handler or a hook", c->number);
 	c->masked = false;
 	account_look_at_line(c);
-	machine_point(m);
+	machine_point_local(m);
 	if (!m->description->policy || !m->description->policy->points)
 		cpu_take_interrupts(m);
 }
@@ -180,17 +182,41 @@ static void choose_cpu(struct machine *m)
 	cpu_yield(m, CPU_KERNEL);
 }
 
+static bool asks_at_points(const struct machine *m)
+{
+	return m->description->policy && m->description->policy->points && m->running;
+}
+
+/* A tick or a pending interrupt, now? */
+static void choose_interrupt(struct machine *m)
+{
+	struct machine_cpu *c = cpu_running(m);
+
+	if (c->masked || c->irq_level != 0 || c->in_hook)
+		return;
+	if (m->description->policy->ticks && !c->tick_pending &&
+		machine_choice(m, MACHINE_CHOICE_TICK, 2) != 0)
+		take_tick(m, c);
+	c = cpu_running(m);
+	if (cpu_has_interrupt(c) && machine_choice(m, MACHINE_CHOICE_INTERRUPT, 2) != 0)
+		cpu_take_interrupts(m);
+}
+
 void machine_point(struct machine *m)
 {
-	struct machine_cpu *c;
-
-	if (!m->description->policy || !m->description->policy->points || !m->running)
+	if (!asks_at_points(m))
 		return;
 	choose_cpu(m);
-	c = cpu_running(m);
-	if (!c->masked && c->irq_level == 0 && !c->in_hook && cpu_has_interrupt(c) &&
-		machine_choice(m, MACHINE_CHOICE_INTERRUPT, 2) == 0)
-		cpu_take_interrupts(m);
+	choose_interrupt(m);
+}
+
+void machine_point_local(struct machine *m)
+{
+	if (!asks_at_points(m))
+		return;
+	if (!machine_explored(m))
+		choose_cpu(m);
+	choose_interrupt(m);
 }
 
 void machine_relax(struct machine *m)

@@ -6,7 +6,7 @@
  * sanitizers want to know. AddressSanitizer keeps shadow for each stack: a fiber that was abandoned
  * in mid-call leaves it poisoned, so it is cleared when the stack is taken again.
  */
-#include "fiber.h"
+#include <machine/fiber.h>
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,6 +53,33 @@ void machine_judged_end(void)
 {
 	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
 	AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+}
+#endif
+
+/* ---- who is judged (machine/order.h) ---- */
+
+#ifndef MACHINE_TSAN
+struct machine_order machine_order;
+
+static void leave_judgement(struct fiber *from)
+{
+	from->ignored = machine_order.ignored;
+}
+
+static void resume_judgement(const struct fiber *self)
+{
+	machine_order.ignored = self->ignored;
+	machine_order.judged = self->ignored == 0;
+}
+#else
+static void leave_judgement(struct fiber *from)
+{
+	(void)from;
+}
+
+static void resume_judgement(const struct fiber *self)
+{
+	(void)self;
 }
 #endif
 
@@ -149,6 +176,7 @@ _Noreturn void fiber_first(struct fiber *self);
 UNJUDGED _Noreturn void fiber_first(struct fiber *self)
 {
 	arrived(self, self->next);
+	resume_judgement(self);
 	machine_judged_end(); /* the simulator's code, to begin with */
 	self->next = NULL;
 	self->started = true;
@@ -194,6 +222,7 @@ struct fiber *fiber_take(struct fiber_pool *pool, void (*entry)(void *argument),
 	fiber->argument = argument;
 	fiber->fake_stack = NULL;
 	fiber->started = false;
+	fiber->ignored = 0;
 #ifdef FIBER_ASAN
 	__asan_unpoison_memory_region(fiber->stack, fiber->stack_size);
 #endif
@@ -253,8 +282,10 @@ UNJUDGED void fiber_switch(struct fiber *from, struct fiber *to)
 #ifdef MACHINE_TSAN
 	__tsan_switch_to_fiber(to->tsan, __tsan_switch_to_fiber_no_sync);
 #endif
+	leave_judgement(from);
 	fiber_swap(&from->sp, to->sp);
 	arrived(from, NULL);
+	resume_judgement(from);
 }
 
 UNJUDGED _Noreturn void fiber_leave(struct fiber *from, struct fiber *to)

@@ -18,7 +18,7 @@
 #include <machine/kernel.h>
 #include <machine/machine.h>
 
-#include "fiber.h"
+#include <machine/fiber.h>
 
 #define NEVER UINT64_MAX
 
@@ -361,6 +361,11 @@ void tell_exit(struct machine *m, const struct machine_task *task);
 void tell_cpu(struct machine_cpu *c, bool online);
 void tell_end(struct machine *m);
 void tell_pmu_changes(struct machine *m); /* install the model's observer if somebody listens */
+
+static inline bool machine_explored(const struct machine *m)
+{
+	return m->description->policy && m->description->policy->explored;
+}
 
 static inline const struct machine_work *task_work(const struct machine_task *task)
 {

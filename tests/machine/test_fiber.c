@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fiber.h"
+#include <machine/fiber.h>
 
 struct pair {
 	struct fiber host;

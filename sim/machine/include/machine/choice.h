@@ -3,9 +3,9 @@
  * choice.h: everything that is not determined goes through one function.
  *
  * machine_choice(machine, kind, n) answers 0 .. n-1. Answer 0 is always the default: stay on this
- * CPU, take the interrupt, run the head of the queue, no fault. A policy object answers; "time
- * order" (no policy) answers 0 to everything and is not asked at HAL calls. A run is a function of
- * the description and the policy's answers.
+ * CPU, leave the interrupt for later, run the head of the queue, no fault. A policy object answers;
+ * "time order" (no policy) answers 0 to everything and is not asked at HAL calls. A run is a
+ * function of the description and the policy's answers.
  */
 #ifndef MACHINE_CHOICE_H
 #define MACHINE_CHOICE_H
@@ -18,8 +18,10 @@ struct machine;
 enum machine_choice_kind {
 	/* C: which CPU steps next; 0: the one that runs, else the next by number */
 	MACHINE_CHOICE_CPU,
+	MACHINE_CHOICE_NEXT, /* N: which CPU goes on when the one that ran cannot; 0: the next by
+				number */
 	MACHINE_CHOICE_TASK, /* S: which runnable task a CPU takes; 0: the head of its queue */
-	/* I: a pending interrupt is 0: taken here, 1: left pending for now */
+	/* I: a pending interrupt is 0: left for now, 1: taken here */
 	MACHINE_CHOICE_INTERRUPT,
 	MACHINE_CHOICE_VALUE,  /* V: which visible store a load returns; 0: the newest */
 	MACHINE_CHOICE_EVENTS, /* E: how many PMU events retire before the next step; 0: none */
@@ -39,6 +41,12 @@ struct machine_policy {
 	bool points;
 	/* operations that are due together start together, not one after the other */
 	bool concurrent;
+	/* for the explorer: HAL calls that no other CPU can see ask for interrupts alone;
+	 * operations of an instant compete with its interrupts */
+	bool explored;
+	bool ticks;          /* a tick may come at any point (T) */
+	bool kernel_events;  /* kernel code executes irq_rates at PMU accesses (E) */
+	bool late_registers; /* PMU register writes may take effect late (H) */
 };
 
 /* "Random by seed": splitmix64; per kind a rate in 1/65536 of answering other than 0, then uniform

@@ -102,6 +102,14 @@ void machine_relax(struct machine *machine);
 /* A point of the kernel where another CPU may step and pending interrupts be taken, if the policy
  * says so. */
 void machine_point(struct machine *machine);
+/* The same for what no other CPU can see: interrupts alone, when exploring. */
+void machine_point_local(struct machine *machine);
+
+/* When exploring: kernel code here may execute until a counter overflows. Called in front of PMU
+ * accesses. */
+void machine_execute(struct machine *machine);
+/* May register writes take effect late? */
+bool machine_late_registers(const struct machine *machine);
 
 /* The PMU of this CPU. Retirement is up to date. After register writes the line is looked at when
  * the kernel unmasks. */

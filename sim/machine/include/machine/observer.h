@@ -38,6 +38,8 @@ struct machine_retire {
 	const uint64_t *ledger;
 	const void *rates;
 	uint64_t from_ns;
+	/* how long it executed: t1_ns - t0_ns, or more where kernel code executes in no time */
+	uint64_t span_ns;
 };
 
 /* How many times PMU event `event` occurred in the stretch, exactly: what the counters that count

@@ -25,7 +25,8 @@ struct fiber {
 	void *argument;
 	void *fake_stack; /* AddressSanitizer's */
 	bool started;
-	void *tsan; /* ThreadSanitizer's */
+	uint32_t ignored; /* machine_order.ignored while it is left */
+	void *tsan;       /* ThreadSanitizer's */
 };
 
 struct fiber_pool *fiber_pool_create(void);
