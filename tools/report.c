@@ -209,15 +209,23 @@ void report_print(const struct report *report)
 
 /* ---- the verdict ---- */
 
+struct complaints {
+	uint64_t count;
+	bool print;
+	char first[512];
+};
+
 /* One line of what differs; only the first ones are shown. */
-static void complain(uint64_t *complaints, const char *line)
+static void complain(struct complaints *complaints, const char *line)
 {
-	if (*complaints < LINES_SHOWN_MAX)
+	if (complaints->print && complaints->count < LINES_SHOWN_MAX)
 		printf("%s\n", line);
-	(*complaints)++;
+	if (complaints->count == 0)
+		snprintf(complaints->first, sizeof(complaints->first), "%s", line);
+	complaints->count++;
 }
 
-static void complain_of_field(uint64_t *complaints, const char *where, const char *what,
+static void complain_of_field(struct complaints *complaints, const char *where, const char *what,
 	uint64_t found, uint64_t expected)
 {
 	char line[512];
@@ -235,7 +243,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* EXPECT operation number `index` failed: say where it stands and what differs. */
-static void explain_expectation(const struct report *report, uint32_t index, uint64_t *complaints)
+static void explain_expectation(
+	const struct report *report, uint32_t index, struct complaints *complaints)
 {
 	const struct scenario *scenario = report->scenario;
 	const struct machine *machine = port_sim_machine(report->port);
@@ -296,7 +305,7 @@ static void explain_expectation(const struct report *report, uint32_t index, uin
 	}
 }
 
-static void check_expectations(const struct report *report, uint64_t *complaints)
+static void check_expectations(const struct report *report, struct complaints *complaints)
 {
 	const struct machine_description *machine = &report->scenario->machine;
 
@@ -318,7 +327,7 @@ static bool within(uint64_t found, uint64_t expected, uint64_t slack)
 
 /* The kernel's last word, field by field, against the oracle's. */
 static void check_counts(const struct scenario_event *event, const struct operation_counts *counts,
-	const struct oracle_count *expected, uint64_t *complaints)
+	const struct oracle_count *expected, struct complaints *complaints)
 {
 	bool lost_is_told = event->attr.read_format & TALLY_FORMAT_LOST;
 	char where[200];
@@ -349,7 +358,8 @@ static void check_counts(const struct scenario_event *event, const struct operat
 
 /* Every event that opened, and is open at the end, must have been compared. Returns 1 if this one
  * was. */
-static uint32_t check_event(const struct report *report, uint32_t number, uint64_t *complaints)
+static uint32_t check_event(
+	const struct report *report, uint32_t number, struct complaints *complaints)
 {
 	const struct scenario_event *event = &report->scenario->events[number];
 	const struct operation_result *result = final_result(report, event);
@@ -372,7 +382,7 @@ static uint32_t check_event(const struct report *report, uint32_t number, uint64
 	return 0;
 }
 
-static void check_oracle(const struct report *report, uint64_t *complaints)
+static void check_oracle(const struct report *report, struct complaints *complaints)
 {
 	uint64_t count = oracle_violation_count(report->oracle);
 	uint32_t events = report->scenario->event_count;
@@ -382,7 +392,7 @@ static void check_oracle(const struct report *report, uint64_t *complaints)
 		const struct oracle_violation *violation = oracle_violation(report->oracle, k);
 
 		if (violation == NULL) {
-			(*complaints)++; /* only the first ones are kept */
+			complaints->count++; /* only the first ones are kept */
 			continue;
 		}
 		snprintf(line, sizeof(line), "law %s%s%s", violation->text,
@@ -394,7 +404,8 @@ static void check_oracle(const struct report *report, uint64_t *complaints)
 }
 
 /* False: the event did not open, though the file does not expect that. */
-static bool check_opened(const struct report *report, uint32_t number, uint64_t *complaints)
+static bool check_opened(
+	const struct report *report, uint32_t number, struct complaints *complaints)
 {
 	const struct scenario_event *event = &report->scenario->events[number];
 	const struct machine *machine = port_sim_machine(report->port);
@@ -411,33 +422,51 @@ static bool check_opened(const struct report *report, uint32_t number, uint64_t 
 	return false;
 }
 
-bool report_verdict(const struct report *report, bool run_failed, bool quiet)
+/* Everything that can be compared is; returns how many events were. */
+static uint32_t check_all(
+	const struct report *report, bool run_failed, struct complaints *complaints)
 {
-	uint64_t complaints = 0;
 	uint32_t compared = 0;
-	struct oracle_tally judged = oracle_tally(report->oracle);
 
-	check_expectations(report, &complaints);
-	if (run_failed && complaints == 0) {
+	check_expectations(report, complaints);
+	if (run_failed && complaints->count == 0) {
 		/* Not an expectation of the file: the machine or the kernel broke a rule. */
 		const char *why = port_sim_failure(report->port);
 
-		complain(&complaints, why != NULL ? why : "the run failed and does not say why");
+		complain(complaints, why != NULL ? why : "the run failed and does not say why");
 	}
 	for (uint32_t i = 0; i < report->scenario->event_count; i++) {
-		if (check_opened(report, i, &complaints))
-			compared += check_event(report, i, &complaints);
+		if (check_opened(report, i, complaints))
+			compared += check_event(report, i, complaints);
 	}
-	check_oracle(report, &complaints);
-	if (complaints > LINES_SHOWN_MAX)
-		printf("... and %" PRIu64 " more\n", complaints - LINES_SHOWN_MAX);
-	if (complaints == 0 && !quiet)
+	check_oracle(report, complaints);
+	return compared;
+}
+
+bool report_first_complaint(const struct report *report, bool run_failed, char *text, size_t size)
+{
+	struct complaints complaints = {0};
+
+	check_all(report, run_failed, &complaints);
+	snprintf(text, size, "%s", complaints.first);
+	return complaints.count != 0;
+}
+
+bool report_verdict(const struct report *report, bool run_failed, bool quiet)
+{
+	struct complaints complaints = {.print = true};
+	struct oracle_tally judged = oracle_tally(report->oracle);
+	uint32_t compared = check_all(report, run_failed, &complaints);
+
+	if (complaints.count > LINES_SHOWN_MAX)
+		printf("... and %" PRIu64 " more\n", complaints.count - LINES_SHOWN_MAX);
+	if (complaints.count == 0 && !quiet)
 		printf("verdict: %u events, all equal to the oracle (%" PRIu64
 		       " stretches, %" PRIu64 " placements, %" PRIu64 " reads, %" PRIu64
 		       " records judged)\n",
 			compared, judged.stretches, judged.placements, judged.reads,
 			judged.records);
-	else if (complaints > 0)
-		printf("verdict: FAULT: %" PRIu64 " differences\n", complaints);
-	return complaints == 0;
+	else if (complaints.count > 0)
+		printf("verdict: FAULT: %" PRIu64 " differences\n", complaints.count);
+	return complaints.count == 0;
 }

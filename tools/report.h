@@ -40,4 +40,7 @@ void report_print(const struct report *report);
  * `run_failed`: the run itself ended in failure; `quiet`: prints only what differs. */
 bool report_verdict(const struct report *report, bool run_failed, bool quiet);
 
+/* The same comparison, silent: true when something differs, the first of it in `text`. */
+bool report_first_complaint(const struct report *report, bool run_failed, char *text, size_t size);
+
 #endif

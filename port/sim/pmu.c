@@ -78,7 +78,7 @@ static void take_effect(struct machine *m, struct late_writes *late, uint32_t co
 	for (uint32_t i = 0; i < count; i++)
 		write_now(m, late->write[i].reg, late->write[i].value);
 	late->count -= count;
-	if (late->count != 0)
+	if (count != 0)
 		memmove(late->write, late->write + count, late->count * sizeof(late->write[0]));
 }
 

@@ -148,7 +148,7 @@ struct port_sim {
 	uint64_t *event_id; /* by number */
 	bool running;
 	uint64_t *scratch; /* SCRATCH_SIZE bytes; not across a HAL call */
-	struct late_writes late[MACHINE_CPUS_MAX];
+	struct late_writes *late; /* [cpus] */
 	uint64_t statistic[sizeof(((struct tally_engine *)0)->statistic) / sizeof(uint64_t)];
 };
 

@@ -207,7 +207,8 @@ struct port_sim *port_sim_create(const struct machine_description *description,
 	port->machine = machine_create(description, &port->kernel, pool);
 	port->event_id = calloc((size_t)description->operation_count + 1, sizeof(*port->event_id));
 	port->scratch = malloc(SCRATCH_SIZE);
-	if (!port->machine || !port->scratch || !port->event_id ||
+	port->late = calloc(description->cpu_count, sizeof(*port->late));
+	if (!port->late || !port->machine || !port->scratch || !port->event_id ||
 		!machine_observe(port->machine, &observer)) {
 		port_sim_destroy(port);
 		return NULL;
@@ -230,6 +231,7 @@ void port_sim_destroy(struct port_sim *port)
 	}
 	memory_drop(&port->memory);
 	free(port->scratch);
+	free(port->late);
 	free(port->event_id);
 	free(port);
 }

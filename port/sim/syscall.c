@@ -14,10 +14,11 @@
 
 struct user_range *user_range_create(struct port_sim *port, size_t size)
 {
-	struct user_range *range = calloc(1, sizeof(*range) + size);
+	struct user_range *range = malloc(sizeof(*range) + size);
 
 	if (!range)
 		return NULL;
+	*range = (struct user_range){0};
 	range->task = machine_current(port->machine);
 	range->size = size;
 	range->next = port->user;

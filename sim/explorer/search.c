@@ -29,7 +29,9 @@ struct explorer_search {
 	uint32_t spent[BUDGETS]; /* in the run so far */
 	size_t repeated;         /* so many choices are given */
 	bool diverged;
-	uint32_t worker, workers;
+	uint32_t shard, shards;
+	uint8_t *claimed; /* by some worker; NULL: there is one */
+	size_t claimed_size;
 	uint64_t units; /* first deviations met so far */
 
 	/* random, PCT */
@@ -76,7 +78,7 @@ static struct explorer_search *create(enum strategy strategy, uint64_t runs)
 		return NULL;
 	s->strategy = strategy;
 	s->runs = runs;
-	s->workers = 1;
+	s->shards = 1;
 	s->room = 1024;
 	s->choice = malloc(s->room * sizeof(*s->choice));
 	if (!s->choice) {
@@ -158,10 +160,16 @@ void explorer_search_free(struct explorer_search *s)
 	free(s);
 }
 
-void explorer_search_shard(struct explorer_search *s, uint32_t worker, uint32_t workers)
+void explorer_search_shard(struct explorer_search *s, uint32_t shard, uint32_t shards)
 {
-	s->worker = worker;
-	s->workers = workers;
+	s->shard = shard;
+	s->shards = shards;
+}
+
+void explorer_search_share(struct explorer_search *s, uint8_t *claimed, size_t size)
+{
+	s->claimed = claimed;
+	s->claimed_size = size;
 }
 
 /* ---- the next run ---- */
@@ -191,6 +199,18 @@ static bool deviates_before(const struct explorer_search *s, size_t at)
 	return false;
 }
 
+/* A new unit: is it for us? */
+static bool take_unit(struct explorer_search *s)
+{
+	uint64_t unit = s->units++;
+
+	if (unit % s->shards != s->shard)
+		return false;
+	if (!s->claimed || unit >= s->claimed_size)
+		return true;
+	return __atomic_exchange_n(&s->claimed[unit], 1, __ATOMIC_RELAXED) == 0;
+}
+
 /* May choice `at`, the last of the stack, be given its next answer? `spent` is what those before it
  * cost. */
 static bool may_advance(struct explorer_search *s, size_t at)
@@ -202,8 +222,7 @@ static bool may_advance(struct explorer_search *s, size_t at)
 		return false;
 	while (choice->answer + 1u < choice->n) {
 		choice->answer++;
-		if (s->workers == 1 || deviates_before(s, at) ||
-			s->units++ % s->workers == s->worker)
+		if ((s->shards == 1 && !s->claimed) || deviates_before(s, at) || take_unit(s))
 			return true;
 	}
 	return false;

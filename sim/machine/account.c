@@ -341,23 +341,21 @@ static uint64_t until_overflow(const struct machine_cpu *c, const struct activit
 	return ns_until(a->ledger, d->slot, d->per_us, a->done_ns, count);
 }
 
-void machine_execute(struct machine *m)
+static void execute(struct machine_cpu *c)
 {
-	struct machine_cpu *c = cpu_running(m);
+	struct machine *m = c->machine;
 	struct activity a = {.ledger = c->irq_ledger,
+		.rates = &m->compiled.irq[c->cluster],
 		.done_ns = c->irq_segment_ns,
 		.serial = IRQ_SERIAL,
 		.el = 1};
-	uint64_t span_ns[PMU_COUNTERS_MAX + 2] = {0, KERNEL_CODE_NS};
+	uint64_t span_ns[PMU_COUNTERS_MAX + 2];
 	uint32_t n = 2, answer;
 
-	if (!machine_explored(m) || !m->description->policy->kernel_events || !m->compiled.irq ||
-		c->line)
-		return;
-	a.rates = &m->compiled.irq[c->cluster];
 	refresh_demand(c, &a);
 	if (c->demand_count == 0)
 		return; /* nobody counts it */
+	span_ns[1] = KERNEL_CODE_NS;
 	for (uint32_t k = 0; k < c->demand_count; k++) {
 		span_ns[n] = until_overflow(c, &a, k);
 		n += span_ns[n] != NEVER;
@@ -379,6 +377,15 @@ void machine_execute(struct machine *m)
 			       .span_ns = span_ns[answer]});
 	c->irq_segment_ns += span_ns[answer];
 	account_look_at_line(c);
+}
+
+void machine_execute(struct machine *m)
+{
+	struct machine_cpu *c = cpu_running(m);
+
+	if (machine_explored(m) && m->description->policy->kernel_events && m->compiled.irq &&
+		!c->line)
+		execute(c);
 }
 
 /* ---- looking ---- */

@@ -300,8 +300,10 @@ struct oracle *oracle_create(struct machine *machine, const struct oracle_option
 	o->numbered = calloc((size_t)o->event_count + 1, sizeof(struct oracle_event *));
 	o->call = calloc((size_t)o->description->operation_count + 1, sizeof(*o->call));
 	o->call_count = o->description->operation_count;
-	look_at_machine(o);
-	if (!o->numbered || !o->call || !machine_observe(machine, &observer)) {
+	o->cpu = calloc(o->description->cpu_count, sizeof(*o->cpu));
+	if (o->cpu)
+		look_at_machine(o);
+	if (!o->cpu || !o->numbered || !o->call || !machine_observe(machine, &observer)) {
 		oracle_destroy(o);
 		return NULL;
 	}
@@ -329,5 +331,6 @@ void oracle_destroy(struct oracle *o)
 	free(o->view);
 	free(o->call);
 	free(o->numbered);
+	free(o->cpu);
 	free(o);
 }

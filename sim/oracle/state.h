@@ -219,7 +219,7 @@ struct oracle {
 	struct task *tasks;
 	uint32_t task_count;
 	uint32_t task_room;
-	struct cpu cpu[MACHINE_CPUS_MAX];
+	struct cpu *cpu; /* [cpu_count of the description] */
 	uint32_t clusters_seen; /* a CPU of it has been online */
 	struct call *call;      /* [call_count] */
 	uint32_t call_count;

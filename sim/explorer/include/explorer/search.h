@@ -67,9 +67,13 @@ void explorer_search_free(struct explorer_search *search);
 /* Begin the next run; false: there is none left (exhaustive: every run within the budget has been).
  */
 bool explorer_search_next(struct explorer_search *search);
-/* Leave out the subtrees that are not this worker's: units are numbered as they are met, and unit k
- * belongs to worker k mod `workers`. A unit is the set of runs with the same first deviation. */
-void explorer_search_shard(struct explorer_search *search, uint32_t worker, uint32_t workers);
+/* Leave out the subtrees that are not this machine's: a unit is the set of runs with the same first
+ * deviation; units are numbered as they are met, and unit k belongs to shard k mod `shards`. The
+ * default run belongs to no unit: every worker makes it, and shard 0 counts it. */
+void explorer_search_shard(struct explorer_search *search, uint32_t shard, uint32_t shards);
+/* Share units with other processes: `claimed`, zeroed and in memory that they share, has a byte per
+ * unit; who sets it first explores it. Units past `size` are everybody's: make it large. */
+void explorer_search_share(struct explorer_search *search, uint8_t *claimed, size_t size);
 
 /* The run asks. n >= 1; answers 0 .. n-1. `cpu`: who asks. */
 uint32_t explorer_choose(struct explorer_search *search, enum machine_choice_kind kind, uint32_t n,

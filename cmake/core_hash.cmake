@@ -1,0 +1,11 @@
+# cmake -DOUT=FILE -DDIR=core -P core_hash.cmake: a header with a hash of the engine's sources, for traces and statements.
+file(GLOB_RECURSE sources "${DIR}/*.c" "${DIR}/*.h")
+list(SORT sources)
+set(all "")
+foreach(source ${sources})
+	file(SHA256 "${source}" one)
+	string(APPEND all "${one}")
+endforeach()
+string(SHA256 hash "${all}")
+string(SUBSTRING "${hash}" 0 8 hash)
+file(CONFIGURE OUTPUT "${OUT}" CONTENT "#define CORE_HASH \"@hash@\"\n" @ONLY)

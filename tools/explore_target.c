@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * explore_target.c: finding what is to be explored, and running it once (explore_target.h).
+ *
+ * A run of a scenario is a whole machine, made, run and destroyed: nothing of one run is left for
+ * the next but the pool of stacks and the classes of sites.
+ */
+#include "explore_target.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <explorer/plans.h>
+#include <explorer/threads.h>
+#include <machine/kernel.h>
+#include <machine/order.h>
+#include <oracle/oracle.h>
+#include <port_sim/run.h>
+
+#include "core_hash.h"
+#include "mutant.h"
+#include "report.h"
+#include "scenario.h"
+
+#define SUFFIX ".yaml"
+
+struct explore_target {
+	char name[EXPLORER_NAME_MAX];
+	struct explore_options options;
+	char wrong[640];
+	uint64_t hash;
+
+	/* a plan */
+	const struct explorer_plan *plan;
+	struct explorer_threads *threads;
+
+	/* or a scenario */
+	struct scenario scenario;
+	struct operation *operations; /* of the description below */
+	struct machine_description description;
+	struct machine_policy policy;
+	struct machine_pool *pool;
+
+	/* the run in progress */
+	struct explorer_search *search;
+	struct port_sim *port;
+	const struct explore_eyes *eyes;
+	struct explorer_vehicle vehicle;
+};
+
+/* ---- finding it ---- */
+
+/* "scenarios/races/x.yaml" is "races/x"; what lies elsewhere keeps its path. */
+static void name_of_path(char name[EXPLORER_NAME_MAX], const char *path, const char *scenarios)
+{
+	size_t prefix = strlen(scenarios), length;
+
+	if (strncmp(path, scenarios, prefix) == 0 && path[prefix] == '/')
+		path += prefix + 1;
+	length = strlen(path);
+	if (length > strlen(SUFFIX) && strcmp(path + length - strlen(SUFFIX), SUFFIX) == 0)
+		length -= strlen(SUFFIX);
+	snprintf(name, EXPLORER_NAME_MAX, "%.*s", (int)length, path);
+}
+
+static bool find_path(const char *name, const char *scenarios, char *path, size_t size)
+{
+	snprintf(path, size, "%s", name);
+	if (access(path, R_OK) == 0)
+		return true;
+	snprintf(path, size, "%s/%s%s", scenarios, name, SUFFIX);
+	return access(path, R_OK) == 0;
+}
+
+/* The operations that are left out become such that the machine knows none of their kind. */
+static bool copy_operations(struct explore_target *target)
+{
+	const struct machine_description *d = &target->scenario.machine;
+	uint32_t count = d->operation_count;
+
+	target->operations = malloc((count + 1) * sizeof(*target->operations));
+	if (target->operations == NULL)
+		return false;
+	if (count != 0)
+		memcpy(target->operations, d->operations, count * sizeof(*target->operations));
+	for (uint32_t i = 0; i < target->options.dropped_count; i++) {
+		if (target->options.dropped[i] < count)
+			target->operations[target->options.dropped[i]].kind = OPERATION_KINDS;
+	}
+	return true;
+}
+
+static uint32_t choose(
+	void *context, const struct machine *machine, enum machine_choice_kind kind, uint32_t n)
+{
+	struct explore_target *target = context;
+
+	(void)machine;
+	return explorer_choose(target->search, kind, n, machine_order.cpu, machine_order.site);
+}
+
+static void open_scenario(struct explore_target *target, const char *path, struct failure *failure)
+{
+	const struct explore_options *options = &target->options;
+
+	if (!scenario_load(&target->scenario, path, failure))
+		return;
+	if (target->scenario.machine.cpu_count > EXPLORER_CPUS_MAX) {
+		failure_set(
+			failure, "%s: the explorer takes at most %u CPUs", path, EXPLORER_CPUS_MAX);
+		return;
+	}
+	target->pool = machine_pool_create();
+	if (target->pool == NULL || !copy_operations(target)) {
+		failure_set(failure, "out of memory");
+		return;
+	}
+	target->policy = (struct machine_policy){.context = target,
+		.choose = choose,
+		.points = true,
+		.concurrent = true,
+		.explored = true,
+		.ticks = options->ticks,
+		.kernel_events = options->kernel_events,
+		.late_registers = options->late_registers};
+	target->description = target->scenario.machine;
+	target->description.operations = target->operations;
+	target->description.policy = &target->policy;
+}
+
+struct explore_target *explore_target_open(const char *name, const char *scenarios,
+	const struct explore_options *options, struct failure *failure)
+{
+	struct explore_target *target = calloc(1, sizeof(*target));
+	char path[512];
+
+	if (target == NULL) {
+		failure_set(failure, "out of memory");
+		return NULL;
+	}
+	target->options = *options;
+	target->plan = explorer_plan_find(name);
+	if (!mutant_choose(options->mutant)) {
+		failure_set(failure, "there is no mutant `%s` in this program", options->mutant);
+	} else if (target->plan != NULL) {
+		snprintf(target->name, sizeof(target->name), "%s", name);
+		target->threads = explorer_threads_create(target->plan);
+		if (target->threads == NULL)
+			failure_set(failure, "out of memory");
+	} else if (find_path(name, scenarios, path, sizeof(path))) {
+		name_of_path(target->name, path, scenarios);
+		open_scenario(target, path, failure);
+	} else {
+		failure_set(failure, "`%s` is no plan, no file, and no scenario below %s: %s", name,
+			scenarios, strerror(errno));
+	}
+	if (!failure->failed)
+		return target;
+	explore_target_close(target);
+	return NULL;
+}
+
+void explore_target_close(struct explore_target *target)
+{
+	if (target == NULL)
+		return;
+	explorer_threads_destroy(target->threads);
+	machine_pool_destroy(target->pool);
+	scenario_free(&target->scenario);
+	free(target->operations);
+	free(target);
+}
+
+/* ---- looking ---- */
+
+static void append(char *text, const char *piece)
+{
+	size_t length = strlen(text);
+
+	snprintf(text + length, EXPLORER_NAME_MAX - length, "%s", piece);
+}
+
+void explore_target_describe(const struct explore_target *target, struct explorer_trace *trace)
+{
+	const struct explore_options *options = &target->options;
+	uint32_t cpus = target->plan != NULL ? target->plan->cpus : target->description.cpu_count;
+	char piece[EXPLORER_NAME_MAX];
+
+	snprintf(trace->scenario, sizeof(trace->scenario), "%s", target->name);
+	snprintf(trace->core, sizeof(trace->core), "%s", CORE_HASH);
+	snprintf(trace->config, sizeof(trace->config), "%" PRIu32 "cpu", cpus);
+	if (options->late_registers)
+		append(trace->config, ",late");
+	if (options->kernel_events)
+		append(trace->config, ",events");
+	if (options->ticks)
+		append(trace->config, ",ticks");
+	for (uint32_t i = 0; i < options->dropped_count; i++) {
+		snprintf(piece, sizeof(piece), ",drop=%" PRIu32, options->dropped[i]);
+		append(trace->config, piece);
+	}
+	if (options->mutant != NULL) {
+		append(trace->config, ",mutant=");
+		append(trace->config, options->mutant);
+	}
+}
+
+uint32_t explore_target_operations(const struct explore_target *target)
+{
+	return target->description.operation_count;
+}
+
+uint64_t explore_target_hash(const struct explore_target *target)
+{
+	return target->hash;
+}
+
+void explore_law(const char *wrong, char law[16])
+{
+	size_t length;
+
+	if (strncmp(wrong, "law ", 4) == 0)
+		wrong += 4;
+	length = strcspn(wrong, " :,");
+	snprintf(law, 16, "%.*s", (int)(length < 15 ? length : 15), wrong);
+}
+
+/* ---- a run ---- */
+
+static void point(void *context, const struct explorer_access *access, bool shared)
+{
+	struct explore_target *target = context;
+	struct machine *machine = port_sim_machine(target->port);
+
+	machine_order.site = access->site;
+	machine_judged_end();
+	if (shared)
+		machine_point(machine);
+	else
+		machine_point_local(machine);
+	machine_judged_begin();
+}
+
+static uint32_t choose_value(
+	void *context, enum machine_choice_kind kind, uint32_t n, const void *site)
+{
+	struct explore_target *target = context;
+
+	return explorer_choose(target->search, kind, n, machine_order.cpu, site);
+}
+
+static _Noreturn void fail(void *context, const char *text)
+{
+	struct explore_target *target = context;
+
+	machine_fail(port_sim_machine(target->port), "%s", text);
+}
+
+static void step(void *context, const struct explorer_access *access)
+{
+	const struct explore_eyes *eyes = ((struct explore_target *)context)->eyes;
+
+	eyes->access(eyes->context, access);
+}
+
+static uint64_t event_id(void *context, uint32_t event)
+{
+	return port_sim_event_id(((const struct explore_target *)context)->port, event);
+}
+
+/* What is wrong with the run that has just ended, or NULL. */
+static const char *judge(struct explore_target *target, struct oracle *oracle, bool failed)
+{
+	struct report report = {
+		.scenario = &target->scenario, .oracle = oracle, .port = target->port};
+
+	if (failed && target->options.dropped_count != 0)
+		/* expectations may hang on what was left out: the rules alone count */
+		snprintf(
+			target->wrong, sizeof(target->wrong), "%s", port_sim_failure(target->port));
+	else if (!report_first_complaint(&report, failed, target->wrong, sizeof(target->wrong)))
+		return NULL;
+	return target->wrong;
+}
+
+static const char *run_scenario(struct explore_target *target, const struct explore_eyes *eyes)
+{
+	struct oracle_options oracle_options = {.context = target, .event_id = event_id};
+	const struct port_sim_options port_options = {.paranoid = &target->scenario.paranoid};
+	const char *wrong = "out of memory";
+	struct oracle *oracle = NULL;
+	bool failed;
+
+	target->port = port_sim_create(&target->description, &port_options, target->pool);
+	if (target->port == NULL)
+		return wrong;
+	oracle = oracle_create(port_sim_machine(target->port), &oracle_options);
+	if (oracle != NULL &&
+		(eyes == NULL || eyes->observer == NULL ||
+			machine_observe(port_sim_machine(target->port), eyes->observer))) {
+		explorer_watch(&target->vehicle, target->description.cpu_count);
+		failed = port_sim_run(target->port) != 0;
+		explorer_watch(NULL, 0);
+		target->hash = machine_hash(port_sim_machine(target->port));
+		wrong = judge(target, oracle, failed);
+	}
+	oracle_destroy(oracle);
+	port_sim_destroy(target->port);
+	target->port = NULL;
+	return wrong;
+}
+
+const char *explore_target_run(struct explore_target *target, struct explorer_search *search,
+	const struct explore_eyes *eyes)
+{
+	void (*access)(void *, const struct explorer_access *) = eyes != NULL ? eyes->access : NULL;
+
+	target->search = search;
+	target->eyes = eyes;
+	if (target->plan != NULL)
+		return access == NULL ? explorer_threads_run(target->threads, search)
+				      : explorer_threads_tell(
+						target->threads, search, access, eyes->context);
+	target->vehicle = (struct explorer_vehicle){.context = target,
+		.point = point,
+		.choose = choose_value,
+		.step = access != NULL ? step : NULL,
+		.fail = fail};
+	return run_scenario(target, eyes);
+}
