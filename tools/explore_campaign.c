@@ -27,6 +27,7 @@
 
 #define REPEAT_EVERY 64u /* runs: this one is run again, and must be the same */
 #define UNITS_MAX    (1u << 22)
+#define SHOW_EVERY   10   /* seconds, of progress */
 #define LEARNING     200u /* random runs in front of the first pass */
 
 struct shared {
@@ -219,7 +220,7 @@ static bool wait_for(
 		if (interrupted)
 			atomic_store(&shared->stop, true);
 		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-		if (campaign->progress && now_seconds() - shown >= 1) {
+		if (campaign->progress && now_seconds() - shown >= SHOW_EVERY) {
 			show_progress(campaign, shared, began);
 			shown = now_seconds();
 		}

@@ -22,7 +22,7 @@ struct campaign {
 	uint64_t runs_max;            /* 0: no limit, for exhaustive ones */
 	uint32_t jobs;
 	uint32_t shard, shards; /* exhaustive: this machine's part */
-	bool progress;          /* on stderr, each second */
+	bool progress;          /* on stderr, now and then */
 };
 
 enum campaign_end {

@@ -249,7 +249,8 @@ static uint32_t choose_value(
 {
 	struct explore_target *target = context;
 
-	return explorer_choose(target->search, kind, n, machine_order.cpu, site);
+	machine_order.site = site;
+	return machine_choice(port_sim_machine(target->port), kind, n);
 }
 
 static _Noreturn void fail(void *context, const char *text)
@@ -330,4 +331,13 @@ const char *explore_target_run(struct explore_target *target, struct explorer_se
 		.step = access != NULL ? step : NULL,
 		.fail = fail};
 	return run_scenario(target, eyes);
+}
+
+bool explore_target_bound(const struct explore_target *target, struct explorer_budget *bound,
+	struct explorer_budget *test)
+{
+	(void)target;
+	(void)bound;
+	(void)test;
+	return false;
 }

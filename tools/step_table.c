@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <machine/machine.h>
 #include <machine/order.h>
 
 #include "symbols.h"
@@ -23,78 +24,65 @@
 #define LAST       12u /* rows shown at the end */
 #define ROWS_MAX   (1u << 20)
 #define TEXT_MAX   200
+#define EVENT_MAX  80
 #define SHOWN_CPUS 4u
 
 struct row {
 	uint32_t cpu;
 	uint32_t step; /* choices made before it */
-	char text[TEXT_MAX];
+	bool is_access;
+	struct explorer_access access;
+	char event[EVENT_MAX];
 };
 
 struct table {
 	struct row *row;
 	size_t count;
 	uint32_t cpus;
+	bool over; /* the experiment: what follows tears it down */
 	const struct explorer_search *search;
 };
 
-__attribute__((format(printf, 3, 4))) static void add(
-	struct table *table, uint32_t cpu, const char *format, ...)
+/* ---- recording: on the stacks of the run, which are small ---- */
+
+/* NULL: the table is full. */
+static struct row *add_row(struct table *table, uint32_t cpu)
 {
 	struct row *row;
-	va_list args;
 	size_t choices;
 
-	if (table->count == ROWS_MAX)
-		return;
+	if (table->count == ROWS_MAX || table->over)
+		return NULL;
 	explorer_choices(table->search, &choices);
 	row = &table->row[table->count++];
 	row->cpu = cpu;
 	row->step = (uint32_t)choices;
 	if (cpu >= table->cpus)
 		table->cpus = cpu + 1;
-	va_start(args, format);
-	vsnprintf(row->text, sizeof(row->text), format, args);
-	va_end(args);
+	return row;
 }
 
-/* ---- recording ---- */
-
-static const char *order_name(uint8_t order)
+__attribute__((format(printf, 3, 4))) static void add(
+	struct table *table, uint32_t cpu, const char *format, ...)
 {
-	switch (order) {
-	case __ATOMIC_RELAXED:
-		return "relaxed";
-	case __ATOMIC_ACQUIRE:
-	case __ATOMIC_CONSUME:
-		return "acquire";
-	case __ATOMIC_RELEASE:
-		return "release";
-	case __ATOMIC_ACQ_REL:
-		return "acq_rel";
-	default:
-		return "seq_cst";
-	}
+	struct row *row = add_row(table, cpu);
+	va_list args;
+
+	if (row == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(row->event, sizeof(row->event), format, args);
+	va_end(args);
 }
 
 static void on_access(void *context, const struct explorer_access *access)
 {
-	static const char *const verbs[] = {"reads", "writes", "updates to", "fence", "calls"};
-	struct table *table = context;
-	const char *verb = verbs[access->kind];
+	struct row *row = add_row(context, machine_order.cpu);
 
-	if (access->kind == EXPLORER_CALL)
-		add(table, machine_order.cpu, "%s", access->name);
-	else if (access->kind == EXPLORER_FENCE)
-		add(table, machine_order.cpu, "%s: fence %s", symbol_place(access->site),
-			order_name(access->order));
-	else if (access->atomic)
-		add(table, machine_order.cpu, "%s: %s %#" PRIx64 " %s%s",
-			symbol_place(access->site), verb, access->value, order_name(access->order),
-			access->stale ? ", STALE" : "");
-	else
-		add(table, machine_order.cpu, "%s: %s %" PRIu32 " bytes at %p",
-			symbol_place(access->site), verb, access->size, access->address);
+	if (row == NULL)
+		return;
+	row->is_access = true;
+	row->access = *access;
 }
 
 static void on_switch(void *context, uint32_t cpu, const struct machine_task *prev,
@@ -134,17 +122,63 @@ static void on_end(void *context, uint32_t index, const struct operation *operat
 		"--- operation %" PRIu32 " ends: %" PRId64, index, result->result);
 }
 
+static void on_over(void *context, uint64_t t_ns)
+{
+	(void)t_ns;
+	((struct table *)context)->over = true;
+}
+
 /* ---- printing ---- */
+
+static const char *order_name(uint8_t order)
+{
+	switch (order) {
+	case __ATOMIC_RELAXED:
+		return "relaxed";
+	case __ATOMIC_ACQUIRE:
+	case __ATOMIC_CONSUME:
+		return "acquire";
+	case __ATOMIC_RELEASE:
+		return "release";
+	case __ATOMIC_ACQ_REL:
+		return "acq_rel";
+	default:
+		return "seq_cst";
+	}
+}
+
+static void describe(const struct row *row, char text[TEXT_MAX])
+{
+	static const char *const verbs[] = {"reads", "writes", "updates to", "fence", "calls"};
+	const struct explorer_access *access = &row->access;
+
+	if (!row->is_access)
+		snprintf(text, TEXT_MAX, "%s", row->event);
+	else if (access->kind == EXPLORER_CALL)
+		snprintf(text, TEXT_MAX, "%s", access->name);
+	else if (access->kind == EXPLORER_FENCE)
+		snprintf(text, TEXT_MAX, "%s: fence %s", symbol_place(access->site),
+			order_name(access->order));
+	else if (access->atomic)
+		snprintf(text, TEXT_MAX, "%s: %s %#" PRIx64 " %s%s", symbol_place(access->site),
+			verbs[access->kind], access->value, order_name(access->order),
+			access->stale ? ", STALE" : "");
+	else
+		snprintf(text, TEXT_MAX, "%s: %s %" PRIu32 " bytes", symbol_place(access->site),
+			verbs[access->kind], access->size);
+}
 
 static void print_row(const struct table *table, const struct row *row)
 {
 	uint32_t columns = table->cpus < SHOWN_CPUS ? table->cpus : SHOWN_CPUS;
+	char text[TEXT_MAX];
 
+	describe(row, text);
 	printf("%6" PRIu32 " ", row->step);
 	for (uint32_t cpu = 0; cpu < columns; cpu++) {
 		if (cpu == row->cpu % SHOWN_CPUS)
 			printf("| %-*.*s", COLUMN, (int)(cpu + 1 < columns ? COLUMN : TEXT_MAX),
-				row->text);
+				text);
 		else
 			printf("| %-*s", COLUMN, "");
 	}
@@ -218,7 +252,8 @@ const char *step_table_print(
 		.pmu_interrupt = on_interrupt,
 		.tick = on_tick,
 		.operation_begin = on_begin,
-		.operation_end = on_end};
+		.operation_end = on_end,
+		.end = on_over};
 	const struct explore_eyes eyes = {
 		.context = &table, .access = on_access, .observer = &observer};
 	const char *wrong = "out of memory";

@@ -147,7 +147,8 @@ struct port_sim {
 	uint64_t last_serial;
 	uint64_t *event_id; /* by number */
 	bool running;
-	uint64_t *scratch; /* SCRATCH_SIZE bytes; not across a HAL call */
+	bool checking;            /* in tally_check(): time stands, registers answer at once */
+	uint64_t *scratch;        /* SCRATCH_SIZE bytes; not across a HAL call */
 	struct late_writes *late; /* [cpus] */
 	uint64_t statistic[sizeof(((struct tally_engine *)0)->statistic) / sizeof(uint64_t)];
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gate.h"
 #include "port.h"
 
 /* ---- hooks ---- */
@@ -42,8 +43,10 @@ static void check(struct port_sim *port)
 {
 	machine_judged_end();
 	port_synchronize(port);
+	port->checking = true;
 	if (!port->without_checks)
 		tally_check(&port->engine);
+	port->checking = false;
 	machine_judged_begin();
 }
 
@@ -71,7 +74,7 @@ static struct tally_task *tally_of(const struct machine_task *task)
 static void sched_switch(void *context, struct machine_task *prev, struct machine_task *next)
 {
 	machine_judged_begin();
-	tally_sched_switch(&((struct port_sim *)context)->engine, tally_of(prev), tally_of(next));
+	port_sched_switch(&((struct port_sim *)context)->engine, tally_of(prev), tally_of(next));
 	check(context);
 	machine_judged_end();
 }

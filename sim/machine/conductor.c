@@ -38,6 +38,7 @@ bool conductor_can_step(const struct machine_cpu *c)
 static struct machine_cpu *pick_cpu(struct machine *m)
 {
 	struct machine_cpu *able[MACHINE_CPUS_MAX], *forced = m->forced;
+	bool preempts; /* the one that ran would go on, else it came to an end by itself */
 	uint32_t n = 0;
 
 	m->forced = NULL;
@@ -54,8 +55,8 @@ static struct machine_cpu *pick_cpu(struct machine *m)
 	}
 	if (n == 0)
 		return NULL;
-	return able[machine_choice(
-		m, able[0] == m->last ? MACHINE_CHOICE_CPU : MACHINE_CHOICE_NEXT, n)];
+	preempts = able[0] == m->last && m->last->state == CPU_KERNEL;
+	return able[machine_choice(m, preempts ? MACHINE_CHOICE_CPU : MACHINE_CHOICE_NEXT, n)];
 }
 
 /* Who runs now, for judges of memory order. */
@@ -310,6 +311,8 @@ int machine_run(struct machine *m)
 		settle(m);
 	if (!m->failed)
 		start_tasks(m);
+	m->started = true;
+	machine_order_quiet(); /* it booted long ago */
 	while (!m->failed) {
 		settle(m);
 		if (m->failed || m->ended)

@@ -221,10 +221,8 @@ void machine_point_local(struct machine *m)
 
 void machine_relax(struct machine *m)
 {
-	struct machine_cpu *c = cpu_running(m);
-
-	c->spin_steps = m->steps;
 	cpu_yield(m, CPU_SPIN);
+	cpu_running(m)->spin_steps = m->steps;
 	cpu_take_interrupts(m);
 }
 
@@ -293,6 +291,7 @@ static void go_online(struct machine *m, struct machine_cpu *c)
 	tell_cpu(c, true);
 	machine_order_acquire(m);
 	m->kernel->cpu_online(m->kernel->context);
+	machine_order_release(m);
 	c->in_hook = false;
 	c->masked = false;
 	c->transitions++;

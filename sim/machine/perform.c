@@ -282,6 +282,7 @@ static int64_t perform_offline(struct machine *m, struct machine_task *actor, ui
 		move_to(m, actor, actor, task_place(m, actor->cpu_mask));
 	c->resched = true;
 	wait_for_cpu(m, c, transitions);
+	machine_order_acquire(m);
 	return 0;
 }
 
@@ -291,8 +292,10 @@ static int64_t perform_online(struct machine *m, uint32_t cpu)
 
 	if (!c || c->online || c->want_online)
 		return -EINVAL;
+	machine_order_release(m);
 	c->want_online = true;
 	wait_for_cpu(m, c, c->transitions);
+	machine_order_acquire(m);
 	for (struct machine_task *t = m->all_tasks; t; t = t->all_next) {
 		/* They were pushed off their CPUs when the last one that their mask allows went. */
 		if (!t->zombie && !(t->cpu_mask & m->cpu[t->cpu].bit) && t->cpu_mask & c->bit)

@@ -108,6 +108,8 @@ static void enqueue(struct machine_task *task)
 	struct machine_cpu *c;
 
 	settle_on_cpu(task);
+	machine_order_release(
+		task); /* as the lock of a run queue does; partner: the switch to it */
 	c = cpu_of(task);
 	append(QUEUE(c), task, IN_QUEUE);
 	c->queue_count++;
@@ -205,7 +207,9 @@ static struct machine_task *pick(struct machine *m, struct machine_cpu *c)
 		return head;
 	for (task = c->urgent_first; task; task = task->in_urgent.next)
 		n++;
-	for (task = c->queue_first; task; task = task->in_queue.next)
+	/* explored: who only computes would keep those who act waiting until the next tick */
+	for (task = n != 0 && machine_explored(m) ? NULL : c->queue_first; task;
+		task = task->in_queue.next)
 		n += !task->urgent;
 	answer = machine_choice(m, MACHINE_CHOICE_TASK, n);
 	if (answer == 0)

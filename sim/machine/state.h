@@ -165,7 +165,7 @@ struct machine_cpu {
 	uint64_t line_rise_ns;
 	struct call *calls;   /* to be served, oldest first */
 	struct call *waiting; /* the one it waits for, for the wait graph */
-	uint64_t spin_steps;  /* machine->steps of others when it began to spin */
+	uint64_t spin_steps;  /* machine->steps when it last looked at what it spins for */
 
 	/* queues */
 	struct machine_task *queue_first, *queue_last;
@@ -258,7 +258,7 @@ struct machine {
 	bool retire_told; /* somebody listens to retire */
 	uint64_t hash;
 
-	bool ran, booted, ended, ending, failed;
+	bool ran, booted, started, ended, ending, failed;
 	char *failure;
 	size_t failure_size;
 };

@@ -157,9 +157,32 @@ static void take_reading(const struct oracle_event *event, struct moment *moment
 	free(answer);
 }
 
-/* Put it into the ring, or lose it. */
-static void write_sample(struct oracle_event *event, const struct moment *moment)
+/* Is a call under way that may change who is in the event's group? */
+static bool group_is_open(const struct oracle *o, const struct oracle_event *event)
 {
+	for (uint32_t i = 0; o->calls_active != 0 && i < o->call_count; i++) {
+		const struct call *call = &o->call[i];
+		uint8_t kind = o->description->operations[i].kind;
+
+		if (!call->active)
+			continue;
+		if (kind == OPERATION_EXIT || kind == OPERATION_EXEC)
+			return true; /* closes what its process has */
+		if (kind == OPERATION_OPEN && call->group && call->group->leader == event->leader)
+			return true;
+		if ((kind == OPERATION_CLOSE || kind == OPERATION_MUNMAP) && call->event &&
+			call->event->leader == event->leader)
+			return true;
+	}
+	return false;
+}
+
+/* Put it into the ring, or lose it. */
+static void write_sample(
+	const struct oracle *o, struct oracle_event *event, const struct moment *moment)
+{
+	bool shows_group = (event->attr.sample_type & TALLY_SAMPLE_READ) != 0 &&
+			   (event->attr.read_format & TALLY_FORMAT_GROUP) != 0;
 	struct ring *ring = &event->ring;
 	uint64_t size = sample_bytes(event);
 	uint64_t need = size + (ring->lost != 0 ? lost_bytes(event) : 0);
@@ -172,6 +195,8 @@ static void write_sample(struct oracle_event *event, const struct moment *moment
 		event->without_ring++;
 		return;
 	}
+	if (shows_group && group_is_open(o, event))
+		ring->unsure = true;
 	if (ring->unsure || (!fits && may_fit && !ring->overwrite)) {
 		ring->unsure = event->lost_unsure = true;
 		event->written++; /* or lost */
@@ -217,7 +242,7 @@ static void due(struct oracle *o, uint32_t index, struct oracle_event *event, co
 	moment.exact_ip = !hidden;
 	moment.ip = hidden ? 0 : *pc;
 	moment.user = !hidden && el == 0;
-	write_sample(event, &moment);
+	write_sample(o, event, &moment);
 }
 
 void sample_settle(struct oracle *o, uint32_t index, const uint64_t *pc, uint8_t el)
@@ -375,7 +400,10 @@ static void judge_sample(struct oracle *o, struct oracle_event *event, const str
 static void judge_loosely(struct oracle *o, struct oracle_event *event,
 	const struct tally_record_header *header, size_t size)
 {
-	if (header->type == TALLY_RECORD_SAMPLE && size == sample_bytes(event))
+	/* how many members a reading shows may be open too */
+	bool reads = (event->attr.sample_type & TALLY_SAMPLE_READ) != 0;
+
+	if (header->type == TALLY_RECORD_SAMPLE && (reads || size == sample_bytes(event)))
 		event->seen++;
 	else if (header->type != TALLY_RECORD_LOST || size != lost_bytes(event))
 		oracle_violate(o, "B2", ORACLE_NOBODY, event, sample_bytes(event), size,

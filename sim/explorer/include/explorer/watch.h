@@ -59,8 +59,8 @@ struct explorer_vehicle {
 		void *context, enum machine_choice_kind kind, uint32_t n, const void *site);
 	/* After the access, `value` filled in; NULL: nobody wants to know. */
 	void (*step)(void *context, const struct explorer_access *access);
-	/* A law is broken: `text` begins with its name. */
-	_Noreturn void (*fail)(void *context, const char *text);
+	/* A law is broken: `text` begins with its name. Does not return. */
+	void (*fail)(void *context, const char *text);
 };
 
 /* A new run on `cpus` CPUs begins; NULL: it has ended. Forgets all of memory's history, not the
