@@ -238,10 +238,10 @@ int tally_context_unpark(struct tally_context *ctx)
 		atomic_sub_acq_rel(&e->gate, 1u);
 		return -TALLY_ENODEV;
 	}
+	/* A CPU that is offline runs no task, and sees the context when it is back. Whether it is
+	 * offline only the call knows: a look at cpu->online may be too old. */
 	for (uint32_t i = 0; i < e->config->cpus; i++)
-		if (atomic_load_acquire(&e->cpu[i].online) != 0)
-			(void)hal_call(i, load_here,
-				ctx); /* a CPU that goes down meanwhile runs no task */
+		(void)hal_call(i, load_here, ctx);
 	return 0;
 }
 

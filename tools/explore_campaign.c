@@ -124,7 +124,8 @@ static bool count_run(const struct campaign *campaign, struct shared *shared, ui
 static void work(
 	const struct campaign *campaign, struct shared *shared, struct explorer_search *search)
 {
-	for (uint64_t number = 0; !atomic_load(&shared->stop) && explorer_search_next(search);
+	for (uint64_t number = 0;
+		!interrupted && !atomic_load(&shared->stop) && explorer_search_next(search);
 		number++) {
 		const char *wrong = explore_target_run(campaign->target, search, NULL);
 
@@ -230,9 +231,13 @@ static bool wait_for(
 
 static bool run_workers(const struct campaign *campaign, struct shared *shared, double began)
 {
-	pid_t *pid = calloc(campaign->jobs, sizeof(*pid));
-	bool right = pid != NULL;
+	pid_t *pid;
+	bool right;
 
+	if (campaign->jobs == 1 && !campaign->progress)
+		return work_here(campaign, shared, 0) == 0; /* easier to debug and to measure */
+	pid = calloc(campaign->jobs, sizeof(*pid));
+	right = pid != NULL;
 	fflush(NULL);
 	for (uint32_t k = 0; right && k < campaign->jobs; k++) {
 		pid[k] = fork();
@@ -272,7 +277,8 @@ static void take_result(const struct shared *shared, bool right, struct campaign
 		memcpy(result->wrong, shared->wrong, sizeof(result->wrong));
 		result->trace = shared->trace;
 	} else {
-		result->end = atomic_load(&shared->stop) ? CAMPAIGN_STOPPED : CAMPAIGN_DONE;
+		result->end = interrupted || atomic_load(&shared->stop) ? CAMPAIGN_STOPPED
+									: CAMPAIGN_DONE;
 	}
 }
 

@@ -159,7 +159,10 @@ void cpu_come_online(void)
 	cpu->midr = SYSREG_READ(midr_el1);
 	gic_init_this_cpu();
 	timer_init_this_cpu();
+	/* under the lock of its calls: one that found it offline is seen from here on (hal_call) */
+	spin_lock_raw(&queues[cpu->index].lock);
 	__atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
+	spin_unlock_raw(&queues[cpu->index].lock);
 	irq_enable();
 }
 

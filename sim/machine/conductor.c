@@ -70,6 +70,17 @@ static void tell_order(const struct machine_cpu *c)
 #endif
 }
 
+/* Booting and tearing down are not judged when exploring: they are the same in every run. */
+static void let_judges_sleep(const struct machine *m, bool asleep)
+{
+#ifndef MACHINE_TSAN
+	machine_order.asleep = asleep && machine_explored(m);
+#else
+	(void)m;
+	(void)asleep;
+#endif
+}
+
 static void step(struct machine *m, struct machine_cpu *c)
 {
 	bool spun = c->state == CPU_SPIN;
@@ -277,6 +288,7 @@ static void note_unmet(struct machine *m)
 static void tear_down(struct machine *m)
 {
 	m->ending = true;
+	let_judges_sleep(m, true);
 	m->ended = true;
 	for (uint32_t i = 0; i < m->cpu_count; i++)
 		m->cpu[i].irq_left_ns = 0; /* no time passes any more */
@@ -300,6 +312,7 @@ int machine_run(struct machine *m)
 {
 	MACHINE_ASSERT(!m->ran);
 	m->ran = true;
+	let_judges_sleep(m, true);
 	machine_judged_end(); /* of the caller: the conductor is the simulator's */
 	machine_order_release(m);
 	tell_pmu_changes(m);
@@ -312,6 +325,7 @@ int machine_run(struct machine *m)
 	if (!m->failed)
 		start_tasks(m);
 	m->started = true;
+	let_judges_sleep(m, false);
 	machine_order_quiet(); /* it booted long ago */
 	while (!m->failed) {
 		settle(m);
@@ -331,6 +345,7 @@ int machine_run(struct machine *m)
 		tell_end(m);
 		tear_down(m);
 	}
+	let_judges_sleep(m, false);
 	machine_order_acquire(m);
 	machine_judged_begin();
 	return m->failure ? -1 : 0;

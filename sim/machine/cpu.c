@@ -257,8 +257,12 @@ int machine_call(struct machine *m, uint32_t cpu, void (*fn)(void *arg), void *a
 
 	machine_require_task_context(m, "a call to another CPU");
 	machine_point(m);
-	if (cpu >= m->cpu_count || !m->cpu[cpu].online)
+	if (cpu >= m->cpu_count)
 		return -ENXIO;
+	if (!m->cpu[cpu].online) {
+		machine_order_release(&m->cpu[cpu].online); /* partner: go_online() */
+		return -ENXIO;
+	}
 	if (cpu == cpu_running(m)->number) {
 		call_here(m, fn, arg);
 		return 0;
@@ -290,6 +294,7 @@ static void go_online(struct machine *m, struct machine_cpu *c)
 	c->tick_pending = false;
 	tell_cpu(c, true);
 	machine_order_acquire(m);
+	machine_order_acquire(&c->online); /* of calls that found it off */
 	m->kernel->cpu_online(m->kernel->context);
 	machine_order_release(m);
 	c->in_hook = false;
@@ -325,6 +330,7 @@ static void go_offline(struct machine *m, struct machine_cpu *c)
 		struct call *call = c->calls;
 
 		c->calls = call->next;
+		machine_order_acquire(call);
 		call->result = -ENXIO;
 		call->done = true;
 	}

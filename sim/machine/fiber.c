@@ -69,7 +69,7 @@ static void leave_judgement(struct fiber *from)
 static void resume_judgement(const struct fiber *self)
 {
 	machine_order.ignored = self->ignored;
-	machine_order.judged = self->ignored == 0;
+	machine_order.judged = self->ignored == 0 && !machine_order.asleep;
 }
 #else
 static void leave_judgement(struct fiber *from)

@@ -201,7 +201,7 @@ static void judge_word(struct oracle *o, struct oracle_event *event, uint32_t k,
 void answer_judge(struct oracle *o, struct oracle_event *event, const struct answer *before,
 	const uint8_t *bytes, size_t size)
 {
-	struct answer *after = oracle_allocate(sizeof(*after));
+	struct answer *after = oracle_grow(NULL, sizeof(*after));
 	uint64_t word[ANSWER_MAX];
 
 	answer_of(event, after);

@@ -105,7 +105,7 @@ void call_begin(struct oracle *o, uint32_t index, const struct operation *operat
 		begin_ioctl(operation, call);
 	if (operation->kind == OPERATION_READ) {
 		if (!call->answer)
-			call->answer = oracle_allocate(sizeof(*call->answer));
+			call->answer = oracle_grow(NULL, sizeof(*call->answer));
 		answer_of(call->event, call->answer);
 	}
 	if (operation->kind == OPERATION_DRAIN)

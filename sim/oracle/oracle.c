@@ -57,6 +57,8 @@ void oracle_violate(struct oracle *o, const char *law, uint32_t cpu,
 	va_start(arguments, format);
 	vsnprintf(text + n, room - (size_t)n, format, arguments);
 	va_end(arguments);
+	if (!o->violation)
+		o->violation = oracle_grow(NULL, ORACLE_VIOLATIONS_KEPT * sizeof(*o->violation));
 	if (o->violations < ORACLE_VIOLATIONS_KEPT)
 		o->violation[o->violations] = violation;
 	o->violations++;
@@ -332,5 +334,6 @@ void oracle_destroy(struct oracle *o)
 	free(o->call);
 	free(o->numbered);
 	free(o->cpu);
+	free(o->violation);
 	free(o);
 }

@@ -144,7 +144,7 @@ static void find_task(
 
 static void take_reading(const struct oracle_event *event, struct moment *moment)
 {
-	struct answer *answer = oracle_allocate(sizeof(*answer));
+	struct answer *answer = oracle_grow(NULL, sizeof(*answer));
 
 	answer_of(event, answer);
 	if (answer->unsure) {

@@ -232,7 +232,7 @@ struct oracle {
 	uint64_t now_ns;
 	struct view *view; /* law.c */
 	uint32_t view_room;
-	struct oracle_violation violation[ORACLE_VIOLATIONS_KEPT];
+	struct oracle_violation *violation; /* [ORACLE_VIOLATIONS_KEPT], once there is one */
 	uint64_t violations;
 	struct oracle_tally tally;
 };

@@ -114,7 +114,8 @@ HAL_HOT void hal_relax(void);
  * here, IRQs off. task, IRQs on, no spin lock held (mutexes may be). The port runs fn or fails the
  * call, exactly one of the two, and touches the request no more after answering. While it waits, it
  * serves calls that others send to this CPU. Everything written before the call is visible to fn,
- * and everything fn wrote is visible on return. 0, or -ENXIO: that CPU is offline. */
+ * and everything fn wrote is visible on return. 0, or -ENXIO: that CPU is offline, and everything
+ * written before the call is visible to it once it comes back, from tally_cpu_online() on. */
 int hal_call(uint32_t cpu, void (*fn)(void *arg), void *arg);
 
 /* ---- the PMU of this CPU ---- */

@@ -62,9 +62,10 @@ struct machine_order_judge {
 /* Of the run that is in progress; one at a time. */
 struct machine_order {
 	const struct machine_order_judge *judge; /* NULL: nobody is told */
-	bool judged;                             /* the engine's code runs */
-	uint32_t ignored;                        /* how deep in the simulator's own; 0: judged */
-	uint32_t cpu;                            /* on this CPU */
+	bool asleep;        /* what runs now belongs to no experiment: nothing is judged */
+	bool judged;        /* the engine's code runs */
+	uint32_t ignored;   /* how deep in the simulator's own; 0: judged */
+	uint32_t cpu;       /* on this CPU */
 	const void *site;   /* of the last HAL call: the address it returns to */
 	const bool *masked; /* are its interrupts off? */
 };
@@ -72,37 +73,37 @@ extern struct machine_order machine_order;
 
 static inline void machine_order_release(void *at)
 {
-	if (machine_order.judge)
+	if (machine_order.judge && !machine_order.asleep)
 		machine_order.judge->release(at);
 }
 
 static inline void machine_order_acquire(void *at)
 {
-	if (machine_order.judge)
+	if (machine_order.judge && !machine_order.asleep)
 		machine_order.judge->acquire(at);
 }
 
 static inline void machine_order_fresh(const void *at, size_t size)
 {
-	if (machine_order.judge)
+	if (machine_order.judge && !machine_order.asleep)
 		machine_order.judge->fresh(at, size);
 }
 
 static inline void machine_order_freed(const void *at, size_t size)
 {
-	if (machine_order.judge)
+	if (machine_order.judge && !machine_order.asleep)
 		machine_order.judge->freed(at, size);
 }
 
 static inline void machine_order_quiet(void)
 {
-	if (machine_order.judge)
+	if (machine_order.judge && !machine_order.asleep)
 		machine_order.judge->quiet();
 }
 
 static inline void machine_judged_begin(void)
 {
-	machine_order.judged = --machine_order.ignored == 0;
+	machine_order.judged = --machine_order.ignored == 0 && !machine_order.asleep;
 }
 
 static inline void machine_judged_end(void)
