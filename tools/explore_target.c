@@ -105,6 +105,7 @@ static uint32_t choose(
 static void open_scenario(struct explore_target *target, const char *path, struct failure *failure)
 {
 	const struct explore_options *options = &target->options;
+	const struct scenario_explore *explore = &target->scenario.explore;
 
 	if (!scenario_load(&target->scenario, path, failure))
 		return;
@@ -123,9 +124,11 @@ static void open_scenario(struct explore_target *target, const char *path, struc
 		.points = true,
 		.concurrent = true,
 		.explored = true,
-		.ticks = options->ticks,
-		.kernel_events = options->kernel_events,
-		.late_registers = options->late_registers};
+		.from_ns = explore->at_ns,
+		.until_ns = target->scenario.end_ns, /* there the last words are said */
+		.ticks = options->ticks || explore->ticks,
+		.kernel_events = options->kernel_events || explore->kernel_events,
+		.late_registers = options->late_registers || explore->late_registers};
 	target->description = target->scenario.machine;
 	target->description.operations = target->operations;
 	target->description.policy = &target->policy;
@@ -211,6 +214,28 @@ void explore_target_describe(const struct explore_target *target, struct explore
 uint32_t explore_target_operations(const struct explore_target *target)
 {
 	return target->description.operation_count;
+}
+
+static struct explorer_budget budget_of(const struct scenario_budget *budget)
+{
+	return (struct explorer_budget){
+		budget->preemptions, budget->interrupts, budget->stale, budget->faults};
+}
+
+bool explore_target_bound(const struct explore_target *target, struct explorer_budget *bound,
+	struct explorer_budget *test)
+{
+	const struct scenario_explore *explore = &target->scenario.explore;
+
+	if (target->plan != NULL) {
+		*bound = *test = (struct explorer_budget){2, 2, 2, 0};
+		return true;
+	}
+	if (!explore->present)
+		return false;
+	*bound = budget_of(&explore->bound);
+	*test = budget_of(&explore->test);
+	return true;
 }
 
 uint64_t explore_target_hash(const struct explore_target *target)
@@ -331,13 +356,4 @@ const char *explore_target_run(struct explore_target *target, struct explorer_se
 		.step = access != NULL ? step : NULL,
 		.fail = fail};
 	return run_scenario(target, eyes);
-}
-
-bool explore_target_bound(const struct explore_target *target, struct explorer_budget *bound,
-	struct explorer_budget *test)
-{
-	(void)target;
-	(void)bound;
-	(void)test;
-	return false;
 }

@@ -100,7 +100,7 @@ const struct scenario_name *names_find(struct decoder *decoder, const struct sce
 static void decode_root(struct decoder *decoder, yaml_node_t *root)
 {
 	static const char *const keys[] = {"description", "machine", "seed", "end", "paranoid",
-		"programs", "works", "tasks", "events", "operations", "expect", NULL};
+		"programs", "works", "tasks", "events", "operations", "expect", "explore", NULL};
 	static const struct yaml_name lower[] = {{"-1", UINT32_MAX}, {NULL, 0}};
 	struct yaml_reader *yaml = &decoder->yaml;
 	struct scenario *scenario = decoder->scenario;
@@ -129,6 +129,7 @@ static void decode_root(struct decoder *decoder, yaml_node_t *root)
 	emit_opens(decoder);
 	decode_operations(decoder, operations);
 	emit_final(decoder, yaml_get(yaml, root, "expect"));
+	decode_explore(decoder, yaml_get(yaml, root, "explore"));
 }
 
 /* Hand the grown arrays over to the description, and let the machine judge it. */

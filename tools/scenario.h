@@ -21,6 +21,7 @@
 #include <tally/abi.h>
 
 #include "failure.h"
+#include "scenario_explore.h"
 
 /* One event. Its place in the array is its number in operations. */
 struct scenario_event {
@@ -37,6 +38,7 @@ struct scenario_event {
 	uint32_t final; /* its EXPECT operation at the end; OPERATION_NOBODY: closed before */
 	bool closed;    /* some operation closes it */
 	bool must_fail; /* its OPEN is expected to fail */
+	bool may_fail;  /* its OPEN may fail or not, as a race has it */
 	const struct yaml_node_s *node; /* its declaration, while the file is being read */
 };
 
@@ -55,6 +57,7 @@ struct scenario {
 	const uint32_t
 		*operation_lines;      /* [machine.operation_count]: line in the file, 0: implied */
 	struct scenario_block *blocks; /* all memory of the scenario */
+	struct scenario_explore explore; /* what it says to the explorer; a run ignores it */
 };
 
 /* Read `path`. On failure nothing is left behind and *failure says where and why. */

@@ -3,8 +3,8 @@
  * scenario_decode.h: what the parts of the scenario reader share. Nobody else includes it.
  *
  * The parts run in this order, each needing the names of those before it: machine, programs and
- * works, tasks, events, operations. All of them record a failure and go on harmlessly, or stop
- * their loop (see yaml_reader.h).
+ * works, tasks, events, operations, explore. All of them record a failure and go on harmlessly, or
+ * stop their loop (see yaml_reader.h).
  */
 #ifndef TALLY_TOOLS_SCENARIO_DECODE_H
 #define TALLY_TOOLS_SCENARIO_DECODE_H
@@ -99,6 +99,9 @@ uint32_t emit(struct decoder *decoder, const struct operation *operation, uint32
 
 /* scenario_end.c */
 void emit_final(struct decoder *decoder, yaml_node_t *expect);
+
+/* scenario_explore.c: last, for it looks at the operations. */
+void decode_explore(struct decoder *decoder, yaml_node_t *node);
 
 /* scenario_names.c */
 extern const struct yaml_name scenario_event_types[];

@@ -164,11 +164,7 @@ struct port_sim *port_set_running(struct port_sim *port);
 /* Does somebody judge accesses to memory? (machine/order.h) */
 static inline bool port_is_judged(void)
 {
-#ifdef MACHINE_TSAN
-	return false;
-#else
 	return machine_order.judge != NULL;
-#endif
 }
 
 static inline struct port_task *port_task_of(const struct machine_task *task)

@@ -22,15 +22,27 @@ static inline bool watched(void)
 	return machine_order.judged && explorer_memory.vehicle != NULL;
 }
 
+static __attribute__((noinline)) void plain_closely(
+	const void *address, uint32_t size, bool write, const void *site)
+{
+	if (explorer_memory.vehicle == NULL)
+		return;
+	if (!explorer_memory.quick || !memory_masked())
+		memory_plain(address, size, write, site);
+	else
+		shadow_access_masked(address, size, write, site);
+}
+
+/* Most accesses end here: after a handful of comparisons. */
 static inline __attribute__((always_inline)) void plain(
 	const void *address, uint32_t size, bool write, const void *site)
 {
-	if (!watched())
+	if (!machine_order.judged)
 		return;
 	if (explorer_memory.quick && memory_masked() &&
-		shadow_is_repeated(address, size, write, memory_cpu()))
+		shadow_is_repeated(address, size, write, machine_order.cpu))
 		return;
-	memory_plain(address, size, write, site);
+	plain_closely(address, size, write, site);
 }
 
 static inline void range(const void *address, size_t size, bool write, const void *site)

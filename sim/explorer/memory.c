@@ -18,20 +18,20 @@
  * Not modelled: a load that sees a store which its CPU makes later (load buffering), stores that
  * take effect in another order than they were made (2+2W), dependencies.
  *
- * What the rest of the simulator writes to atomic memory, and plain writes, are found by comparing
- * memory with the newest store: then history begins anew from what is there, seen by all.
+ * What the rest of the simulator, plain writes and atomics of another size leave in a location's
+ * memory is found by comparing it with the newest store: then history begins anew from what is
+ * there, seen by all.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "memory.h"
 
 #define HISTORY       8u
 #define LOCATIONS_MAX 16384u
+#define ATOMICS_MAX   (1u << 24) /* in a run: more is a loop without points */
 #define SYNCS_LOG2    12u
 #define NEVER_SEEN    UINT32_MAX
 #define STALE_MAX     2u
@@ -47,7 +47,6 @@ struct location {
 	uint32_t next;  /* in the line's list; 0: none */
 	uint8_t offset; /* in the line */
 	uint8_t size;
-	bool past;              /* history is not to be believed: plain writes, or another size */
 	bool shared;            /* several CPUs use it, and some write */
 	uint8_t users, writers; /* CPUs, in this run; without relaxed counting */
 	uint32_t sites;         /* that used it, until it is shared: a list */
@@ -78,8 +77,9 @@ struct atomic {
 
 struct explorer_memory explorer_memory;
 
-static struct location *locations; /* [0]: none */
+static struct location locations[LOCATIONS_MAX]; /* [0]: none */
 static uint32_t locations_used;
+static uint32_t atomics; /* in this run */
 static struct sync syncs[1u << SYNCS_LOG2];
 static uint32_t syncs_used;
 
@@ -94,7 +94,7 @@ static struct {
 
 static void join(struct clock *clock, const struct clock *other)
 {
-	for (uint32_t c = 0; c < EXPLORER_CPUS_MAX; c++)
+	for (uint32_t c = 0; c < explorer_memory.cpus; c++)
 		clock->at[c] = clock->at[c] > other->at[c] ? clock->at[c] : other->at[c];
 }
 
@@ -241,7 +241,6 @@ static void begin_anew(struct location *l, const volatile void *at)
 		s->seen.at[c] = 1;
 	s->carries = (struct clock){0};
 	l->newest = 0;
-	l->past = false;
 	memset(l->stale_times, 0, sizeof(l->stale_times));
 }
 
@@ -265,32 +264,22 @@ static struct location *add_location(struct line *line, const volatile void *at,
 	return l;
 }
 
-static bool overlaps(const struct location *l, uint32_t offset, uint32_t size)
+/* The location of an access. Who else wrote there - plainly, with another size, or not as the
+ * engine
+ * - has left another value. */
+static struct location *find_location(struct line *line, const volatile void *at, uint32_t size)
 {
-	return l->offset < offset + size && offset < l->offset + (uint32_t)l->size;
-}
+	uint32_t offset = (uint32_t)((uintptr_t)at % (1u << LINE_SHIFT)), i = line->locations;
+	struct location *l;
 
-/* The location of an access. A write of another size makes those that share bytes with it start
- * anew. */
-static struct location *find_location(
-	struct line *line, const volatile void *at, uint32_t size, bool write)
-{
-	uint32_t offset = (uint32_t)((uintptr_t)at % (1u << LINE_SHIFT));
-	struct location *found = NULL;
-
-	for (uint32_t i = line->locations; i != 0; i = locations[i].next) {
-		struct location *l = &locations[i];
-
-		if (l->offset == offset && l->size == size)
-			found = l;
-		else if (write && overlaps(l, offset, size))
-			l->past = true;
-	}
-	if (found == NULL)
+	while (i != 0 && (locations[i].offset != offset || locations[i].size != size))
+		i = locations[i].next;
+	if (i == 0)
 		return add_location(line, at, size);
-	if (found->past || found->history[found->newest % HISTORY].value != memory_peek(at, size))
-		begin_anew(found, at);
-	return found;
+	l = &locations[i];
+	if (l->history[l->newest % HISTORY].value != memory_peek(at, size))
+		begin_anew(l, at);
+	return l;
 }
 
 void memory_forget(struct line *line, uint8_t granules)
@@ -333,7 +322,6 @@ void memory_judge_plain(const struct line *line, uint32_t granule, uint8_t mask,
 			if (write && l->read[c] > now[c])
 				fail_race(l, false, c, "write", cpu, site);
 		}
-		l->past |= write;
 	}
 }
 
@@ -369,6 +357,8 @@ static void arrive(struct atomic *a)
 {
 	if ((uintptr_t)a->access.address % a->access.size != 0)
 		memory_fail("limit: an atomic at %p that is not aligned", a->access.site);
+	if (++atomics == ATOMICS_MAX)
+		memory_fail("livelock: CPU %u, at %p", (unsigned int)memory_cpu(), a->access.site);
 	if (!a->counts)
 		point(&a->access);
 	a->cpu = memory_cpu();
@@ -379,12 +369,12 @@ static void arrive(struct atomic *a)
 static void enter(struct atomic *a, bool write)
 {
 	const void *at = a->access.address;
-	uint32_t size = a->access.size, granule = (uint32_t)((uintptr_t)at / 8 % LINE_GRANULES);
+	uint32_t size = a->access.size;
 	struct line *line = shadow_line((uintptr_t)at);
 
-	shadow_judge(line, granule, (uint8_t)(((1u << size) - 1) << (uintptr_t)at % 8),
-		write ? SHADOW_ATOMIC_WRITE : SHADOW_ATOMIC_READ, a->cpu, a->site, !a->counts);
-	a->location = find_location(line, at, size, write);
+	shadow_judge_atomic(line, shadow_granule((uintptr_t)at), shadow_mask((uintptr_t)at, size),
+		write, a->cpu, a->site, !a->counts);
+	a->location = find_location(line, at, size);
 	if (!a->counts)
 		learn(a, write);
 }
@@ -664,20 +654,6 @@ static const struct machine_order_judge judge = {.release = release,
 
 /* ---- a run ---- */
 
-static int reserve_locations(void)
-{
-	void *map;
-
-	if (locations != NULL)
-		return 0;
-	map = mmap(NULL, LOCATIONS_MAX * sizeof(*locations), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
-		return -ENOMEM;
-	locations = map;
-	return 0;
-}
-
 static void begin_run(uint32_t cpus)
 {
 	struct explorer_memory *m = &explorer_memory;
@@ -693,6 +669,7 @@ static void begin_run(uint32_t cpus)
 		advance(c);
 	}
 	locations_used = 1;
+	atomics = 0;
 	syncs_used = 0;
 	fences.users = 0;
 	fences.shared = false;
@@ -702,14 +679,17 @@ static void begin_run(uint32_t cpus)
 
 void explorer_watch(const struct explorer_vehicle *vehicle, uint32_t cpus)
 {
+	static const bool masked = true; /* until the machine says where it is */
+
 	explorer_memory.vehicle = vehicle;
+	explorer_memory.quick = false;
 	machine_order.judge = NULL;
 	if (vehicle == NULL)
 		return;
-	if (cpus > EXPLORER_CPUS_MAX || shadow_init() != 0 || reserve_locations() != 0) {
-		fprintf(stderr, "explorer: no memory for the memory model, or too many CPUs\n");
-		abort();
-	}
+	if (cpus > EXPLORER_CPUS_MAX)
+		abort(); /* the vehicle has more than it may have */
+	if (machine_order.masked == NULL)
+		machine_order.masked = &masked;
 	explorer_memory.quick = vehicle->step == NULL;
 	begin_run(cpus);
 	machine_order.judge = &judge;

@@ -77,7 +77,7 @@ static inline uint32_t memory_cpu(void)
 
 static inline bool memory_masked(void)
 {
-	return machine_order.masked == NULL || *machine_order.masked;
+	return *machine_order.masked; /* explorer_watch() has seen to it that there is one */
 }
 
 /* ---- sites.c ---- */
@@ -134,7 +134,7 @@ struct cell {
 
 /* 64 bytes of memory. The cells of a granule divide its bytes among them; the first is here. */
 struct line {
-	uint64_t key;                 /* address >> LINE_SHIFT, and the generation */
+	_Alignas(64) uint64_t key;    /* address >> LINE_SHIFT, and the generation */
 	uint8_t quick[LINE_GRANULES]; /* the first cell's mask; 0: it needs a closer look */
 	uint64_t atomic;              /* bytes that atomics have used */
 	uint32_t locations;           /* of them: a list; 0: none */
@@ -145,13 +145,11 @@ struct line {
 	struct cell cell[LINE_GRANULES];
 };
 
-/* A page's lines lie together: page p hashes to a run of 64 lines, and a line that is taken is
- * looked for in the runs behind it. */
-#define SHADOW_LINES      (1u << 17)
-#define SHADOW_PAGE_SHIFT 12u
-#define SHADOW_PAGE_LINES 64u
-#define SHADOW_PAGES_LOG2 11u
-extern struct line *shadow_lines;
+/* The table is indexed by the low bits of a line's number; a line that is taken is looked for
+ * SHADOW_PROBE further on. */
+#define SHADOW_LINES (1u << 17)
+#define SHADOW_PROBE 64u
+extern struct line shadow_lines[SHADOW_LINES];
 
 static inline uint64_t line_key(uintptr_t address)
 {
@@ -160,10 +158,18 @@ static inline uint64_t line_key(uintptr_t address)
 
 static inline size_t line_home(uintptr_t address)
 {
-	uint64_t hash = (address >> SHADOW_PAGE_SHIFT) * UINT64_C(0x9e3779b97f4a7c15);
+	return (address >> LINE_SHIFT) % SHADOW_LINES;
+}
 
-	return (size_t)(hash >> (64 - SHADOW_PAGES_LOG2)) * SHADOW_PAGE_LINES +
-	       (address >> LINE_SHIFT) % SHADOW_PAGE_LINES;
+static inline uint32_t shadow_granule(uintptr_t address)
+{
+	return (uint32_t)(address / 8 % LINE_GRANULES);
+}
+
+/* The bytes of an access that lies within one granule. */
+static inline uint8_t shadow_mask(uintptr_t address, uint32_t size)
+{
+	return size == 8 ? 0xff : (uint8_t)(((1u << size) - 1) << address % 8);
 }
 
 /* Is this access, within one granule, one that changes nothing: the CPU has made it before, in this
@@ -172,26 +178,33 @@ static inline bool shadow_is_repeated(const void *address, uint32_t size, bool w
 {
 	uintptr_t at = (uintptr_t)address;
 	const struct line *line = &shadow_lines[line_home(at)];
-	uint32_t granule = at / 8 % LINE_GRANULES, stamp = explorer_memory.stamp[cpu];
+	uint32_t granule = shadow_granule(at), stamp = explorer_memory.stamp[cpu];
 	const struct cell *cell = &line->cell[granule];
 
-	if (line->key != line_key(at) || line->quick[granule] != ((1u << size) - 1) << at % 8)
+	if (line->key != line_key(at) || line->quick[granule] != shadow_mask(at, size))
 		return false;
-	if (write)
-		return cell->write == stamp && (cell->read == 0 || cell->read == stamp);
-	return cell->read == stamp || cell->write == stamp;
+	/* whoever had read since the write, in this epoch, would have raced */
+	return cell->write == stamp || (!write && cell->read == stamp);
 }
 
-/* 0, or -ENOMEM. */
-int shadow_init(void);
 void shadow_begin(void);
 /* The line of an address, made if need be. */
-struct line *shadow_line(uintptr_t address);
-/* Judge an access, plain or atomic, within one granule: `mask` are its bytes. */
-enum shadow_kind { SHADOW_READ, SHADOW_WRITE, SHADOW_ATOMIC_READ, SHADOW_ATOMIC_WRITE };
-void shadow_judge(struct line *line, uint32_t granule, uint8_t mask, enum shadow_kind kind,
+struct line *shadow_make_line(uintptr_t address);
+
+static inline struct line *shadow_line(uintptr_t address)
+{
+	struct line *line = &shadow_lines[line_home(address)];
+
+	return line->key == line_key(address) ? line : shadow_make_line(address);
+}
+
+/* Judge an atomic, which lies within one granule, against plain accesses; `mask` are its bytes. */
+void shadow_judge_atomic(struct line *line, uint32_t granule, uint8_t mask, bool write,
 	uint32_t cpu, uint32_t site, bool learn);
-/* Plain, of any size. */
+/* Plain: within one granule, with interrupts off; in either state; of any size. */
+void shadow_access_masked(const void *address, uint32_t size, bool write, const void *site);
+void shadow_access_one(
+	const void *address, uint32_t size, bool write, uint32_t cpu, const void *site);
 void shadow_access(const void *address, size_t size, bool write, uint32_t cpu, const void *site);
 void shadow_fresh(const void *at, size_t size);
 void shadow_freed(const void *at, size_t size);

@@ -7,16 +7,13 @@
  * share a granule do not race. A cell has its last write, and its last read or, once reads were
  * not ordered among each other, the last read of each CPU.
  *
- * Everything lives in maps that are reserved once and of which a run touches only a little;
- * addresses of cells and lines never change. Pools are emptied by resetting their counts, the table
- * of lines by the generation in the lines' keys.
+ * Everything lives in arrays that are large, and of which a run touches only a little. Pools are
+ * emptied by resetting their counts, the table of lines by the generation in the lines' keys.
  *
  * Classes of sites are learned here too: where interrupts were on, a site of an address that the
  * same CPU also uses with interrupts off is a local point if one of the two writes.
  */
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "memory.h"
 
@@ -32,35 +29,14 @@ struct readers {
 	uint32_t site[EXPLORER_CPUS_MAX];
 };
 
-struct line *shadow_lines;
-
-/* Index 0 of each pool means none. */
-static struct cell *cells;
-static struct readers *readers;
-static struct site_node *nodes;
+/* Index 0 of each pool means none. All this is zero, and most of it never touched. */
+struct line shadow_lines[SHADOW_LINES];
+static struct cell cells[CELLS_MAX];
+static struct readers readers[READERS_MAX];
+static struct site_node nodes[NODES_MAX];
 static uint32_t cells_used, readers_used, nodes_used;
 
 /* ---- pools ---- */
-
-static void *reserve(size_t size)
-{
-	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return map == MAP_FAILED ? NULL : map;
-}
-
-int shadow_init(void)
-{
-	if (shadow_lines != NULL)
-		return 0;
-	cells = reserve(CELLS_MAX * sizeof(*cells));
-	readers = reserve(READERS_MAX * sizeof(*readers));
-	nodes = reserve(NODES_MAX * sizeof(*nodes));
-	shadow_lines = reserve(SHADOW_LINES * sizeof(*shadow_lines));
-	return cells != NULL && readers != NULL && nodes != NULL && shadow_lines != NULL ? 0
-											 : -ENOMEM;
-}
 
 void shadow_begin(void)
 {
@@ -69,7 +45,7 @@ void shadow_begin(void)
 	if (explorer_memory.generation != 0)
 		return;
 	/* the bits have run out: every key is of the past */
-	(void)madvise(shadow_lines, SHADOW_LINES * sizeof(*shadow_lines), MADV_DONTNEED);
+	memset(shadow_lines, 0, sizeof(shadow_lines));
 	explorer_memory.generation = GENERATION;
 }
 
@@ -101,28 +77,23 @@ void site_list_add(uint32_t *list, uint32_t site, uint32_t cpu, bool write)
 
 /* ---- lines and cells ---- */
 
-static size_t next_probe(size_t index)
-{
-	return (index + SHADOW_PAGE_LINES) % SHADOW_LINES;
-}
-
 /* Lines are never taken out during a run: the first that is not of this run ends a search. */
 static struct line *find_line(uint64_t key, uintptr_t address)
 {
 	size_t index = line_home(address);
 
-	for (uint32_t tries = 0; tries < 1u << SHADOW_PAGES_LOG2; tries++) {
+	for (uint32_t tries = 0; tries < SHADOW_LINES / SHADOW_PROBE; tries++) {
 		struct line *line = &shadow_lines[index];
 
 		if (line->key == key ||
 			(line->key & ~(GENERATION - 1)) != explorer_memory.generation)
 			return line;
-		index = next_probe(index);
+		index = (index + SHADOW_PROBE) % SHADOW_LINES;
 	}
 	memory_fail("limit: the run touches more memory than the explorer can remember");
 }
 
-struct line *shadow_line(uintptr_t address)
+struct line *shadow_make_line(uintptr_t address)
 {
 	uint64_t key = line_key(address);
 	struct line *line = find_line(key, address);
@@ -199,6 +170,8 @@ _Noreturn static void fail_race(uint32_t before, uint32_t before_site, const cha
 		site_address(site), (unsigned int)cpu);
 }
 
+enum shadow_kind { SHADOW_READ, SHADOW_WRITE, SHADOW_ATOMIC_READ, SHADOW_ATOMIC_WRITE };
+
 static const char *const kind_names[] = {[SHADOW_READ] = "read",
 	[SHADOW_WRITE] = "write",
 	[SHADOW_ATOMIC_READ] = "atomic read",
@@ -242,29 +215,42 @@ static void note_read(struct cell *cell, uint32_t stamp, uint32_t cpu, uint32_t 
 	many->site[cpu] = site;
 }
 
-/* What is learned of a site that was here with interrupts on, or of those that were before. */
-static void learn(struct cell *cell, uint32_t cpu, bool masked, bool write, uint32_t site)
+/* A site is here with interrupts on: is it a local point? */
+static __attribute__((noinline)) void learn_unmasked(
+	struct cell *cell, uint32_t cpu, bool write, uint32_t site)
 {
 	uint8_t bit = (uint8_t)(1u << cpu);
-	uint8_t *mine = write ? &cell->masked_written : &cell->masked_read;
 
-	if (!masked) {
-		if ((cell->masked_written & bit) || (write && (cell->masked_read & bit)))
-			site_note(site, SITE_LOCAL);
-		else
-			site_list_add(&cell->unmasked, site, cpu, write);
-		return;
-	}
-	if (*mine & bit)
-		return;
-	*mine |= bit;
+	if ((cell->masked_written & bit) || (write && (cell->masked_read & bit)))
+		site_note(site, SITE_LOCAL);
+	else
+		site_list_add(&cell->unmasked, site, cpu, write);
+}
+
+/* The first access with interrupts off: those that were here with interrupts on are local points.
+ */
+static __attribute__((noinline)) void learn_masked(struct cell *cell, uint32_t cpu, bool write)
+{
 	for (const struct site_node *n = site_node(cell->unmasked); n; n = site_node(n->next)) {
 		if (n->cpu == cpu && (write || n->write))
 			site_note(n->site, SITE_LOCAL);
 	}
 }
 
-static void judge_cell(
+static inline void learn(struct cell *cell, uint32_t cpu, bool masked, bool write, uint32_t site)
+{
+	uint8_t *mine = write ? &cell->masked_written : &cell->masked_read;
+
+	if (!masked) {
+		learn_unmasked(cell, cpu, write, site);
+	} else if (!(*mine >> cpu & 1)) {
+		*mine |= (uint8_t)(1u << cpu);
+		if (cell->unmasked != 0)
+			learn_masked(cell, cpu, write);
+	}
+}
+
+static inline __attribute__((always_inline)) void judge_cell(
 	struct cell *cell, enum shadow_kind kind, uint32_t cpu, uint32_t site, bool learned)
 {
 	bool masked = memory_masked();
@@ -298,16 +284,36 @@ _Noreturn static void fail_freed(const struct line *line, uint32_t granule, enum
 		site_address(line->freed_site));
 }
 
-void shadow_judge(struct line *line, uint32_t granule, uint8_t mask, enum shadow_kind kind,
-	uint32_t cpu, uint32_t site, bool learned)
+/* The first plain access to a granule: there is nothing to judge it by. */
+static void begin_granule(
+	struct line *line, uint32_t granule, uint8_t mask, bool write, uint32_t cpu, uint32_t site)
 {
+	bool masked = memory_masked();
+	uint32_t stamp = explorer_memory.stamp[cpu] & ~(masked ? 0 : STAMP_MASKED);
 	struct cell *cell = &line->cell[granule];
+
+	*cell = (struct cell){.mask = mask};
+	line->valid |= (uint8_t)(1u << granule);
+	line->quick[granule] = mask;
+	if (write) {
+		cell->write = stamp;
+		cell->write_site = site;
+	} else {
+		cell->read = stamp;
+		cell->read_site = site;
+	}
+	learn(cell, cpu, masked, write, site);
+}
+
+/* What has no quick way: cells to be made or split, atomics, freed memory. */
+static __attribute__((noinline)) void judge_closely(struct line *line, uint32_t granule,
+	uint8_t mask, enum shadow_kind kind, uint32_t cpu, uint32_t site, bool learned)
+{
+	struct cell *cell = line->valid >> granule & 1 ? &line->cell[granule] : NULL;
 	uint8_t left = mask;
 
 	if (line->freed >> granule & 1)
 		fail_freed(line, granule, kind, cpu, site);
-	if (!(line->valid >> granule & 1))
-		cell = NULL;
 	for (; cell != NULL && left != 0; cell = next_cell(cell)) {
 		uint8_t common = cell->mask & left;
 
@@ -328,17 +334,84 @@ void shadow_judge(struct line *line, uint32_t granule, uint8_t mask, enum shadow
 	}
 }
 
+void shadow_judge_atomic(struct line *line, uint32_t granule, uint8_t mask, bool write,
+	uint32_t cpu, uint32_t site, bool learned)
+{
+	struct cell *cell = &line->cell[granule];
+	enum shadow_kind kind = write ? SHADOW_ATOMIC_WRITE : SHADOW_ATOMIC_READ;
+
+	if ((line->atomic >> granule * 8 & mask) != mask || cell->mask != mask)
+		judge_closely(line, granule, mask, kind, cpu, site, learned);
+	else if (write)
+		judge_cell(cell, SHADOW_ATOMIC_WRITE, cpu, site, learned);
+	else
+		judge_cell(cell, SHADOW_ATOMIC_READ, cpu, site, learned);
+}
+
+void shadow_access_one(
+	const void *address, uint32_t size, bool write, uint32_t cpu, const void *site)
+{
+	uintptr_t at = (uintptr_t)address;
+	struct line *line = shadow_line(at);
+	uint32_t granule = shadow_granule(at), offset = site_offset(site);
+	uint8_t mask = shadow_mask(at, size);
+	struct cell *cell = &line->cell[granule];
+
+	if (!((line->valid | line->freed) >> granule & 1))
+		begin_granule(line, granule, mask, write, cpu, offset);
+	else if (line->quick[granule] != mask)
+		judge_closely(
+			line, granule, mask, write ? SHADOW_WRITE : SHADOW_READ, cpu, offset, true);
+	else if (write)
+		judge_cell(cell, SHADOW_WRITE, cpu, offset, true);
+	else
+		judge_cell(cell, SHADOW_READ, cpu, offset, true);
+}
+
+/* The usual case of an access with interrupts off: everything before it is ordered, by looking at
+ * one write and one read. false: it needs a closer look, and nothing has changed. */
+static inline bool renew(struct cell *cell, bool write, uint32_t cpu, uint32_t stamp, uint32_t site)
+{
+	uint8_t bit = (uint8_t)(1u << cpu);
+
+	if (cell->read == READ_BY_MANY || cell->unmasked != 0 ||
+		!stamp_is_ordered(cell->write, cpu) || !stamp_is_ordered(cell->read, cpu))
+		return false;
+	if (write) {
+		cell->write = stamp;
+		cell->write_site = site;
+		cell->read = 0;
+		cell->masked_written |= bit;
+		return true;
+	}
+	cell->read = stamp;
+	cell->read_site = site;
+	cell->masked_read |= bit;
+	return true;
+}
+
+void shadow_access_masked(const void *address, uint32_t size, bool write, const void *site)
+{
+	uintptr_t at = (uintptr_t)address;
+	struct line *line = &shadow_lines[line_home(at)];
+	uint32_t granule = shadow_granule(at), cpu = memory_cpu();
+
+	if (line->key == line_key(at) && line->quick[granule] == shadow_mask(at, size) &&
+		renew(&line->cell[granule], write, cpu, explorer_memory.stamp[cpu],
+			site_offset(site)))
+		return;
+	shadow_access_one(address, size, write, cpu, site);
+}
+
 void shadow_access(const void *address, size_t size, bool write, uint32_t cpu, const void *site)
 {
-	uintptr_t at = (uintptr_t)address, end = at + size;
+	const uint8_t *at = address, *end = at + size;
 
 	while (at < end) {
-		uint32_t first = at % 8;
-		uint32_t bytes = end - at < 8 - first ? (uint32_t)(end - at) : 8 - first;
+		size_t room = 8 - (uintptr_t)at % 8, left = (size_t)(end - at);
+		uint32_t bytes = (uint32_t)(left < room ? left : room);
 
-		shadow_judge(shadow_line(at), at / 8 % LINE_GRANULES,
-			(uint8_t)(((1u << bytes) - 1) << first), write ? SHADOW_WRITE : SHADOW_READ,
-			cpu, site_offset(site), true);
+		shadow_access_one(at, bytes, write, cpu, site);
 		at += bytes;
 	}
 }
@@ -405,7 +478,7 @@ void shadow_freed(const void *memory, size_t size)
 
 		for (uint32_t g = 0; g < LINE_GRANULES; g++) {
 			if (granules >> g & 1 & line->valid >> g)
-				shadow_judge(line, g, 0xff, SHADOW_WRITE, cpu, site, false);
+				judge_closely(line, g, 0xff, SHADOW_WRITE, cpu, site, false);
 		}
 		forget(line, granules);
 		line->freed |= granules;

@@ -173,27 +173,6 @@ static bool choose_next(struct explorer_threads *t, const void *site, uint32_t *
 	return true;
 }
 
-static void run_cpu(void *argument)
-{
-	struct cpu *c = argument;
-	struct explorer_threads *t = c->threads;
-	uint32_t next;
-
-	machine_judged_begin();
-	t->plan->run[c - t->cpu](t->world);
-	machine_judged_end();
-	c->state = CPU_ENDED;
-	if (choose_next(t, NULL, &next)) {
-		set_running(t, next);
-		fiber_leave(c->fiber, t->cpu[next].fiber);
-	}
-	for (uint32_t k = 0; k < t->plan->cpus; k++) {
-		if (t->cpu[k].state != CPU_ENDED)
-			fail_stuck(t, "deadlock");
-	}
-	stop(t);
-}
-
 /* ---- points ---- */
 
 static void count_point(struct explorer_threads *t)
@@ -292,6 +271,28 @@ static void tell(void *context, const struct explorer_access *access)
 }
 
 /* ---- a run ---- */
+
+static void run_cpu(void *argument)
+{
+	struct cpu *c = argument;
+	struct explorer_threads *t = c->threads;
+	uint32_t next;
+
+	machine_judged_begin();
+	t->plan->run[c - t->cpu](t->world);
+	machine_judged_end();
+	(void)offer_interrupt(t, NULL);
+	c->state = CPU_ENDED;
+	if (choose_next(t, NULL, &next)) {
+		set_running(t, next);
+		fiber_leave(c->fiber, t->cpu[next].fiber);
+	}
+	for (uint32_t k = 0; k < t->plan->cpus; k++) {
+		if (t->cpu[k].state != CPU_ENDED)
+			fail_stuck(t, "deadlock");
+	}
+	stop(t);
+}
 
 static bool prepare(struct explorer_threads *t)
 {

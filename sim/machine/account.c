@@ -376,6 +376,7 @@ static void execute(struct machine_cpu *c)
 			       .from_ns = a.done_ns,
 			       .span_ns = span_ns[answer]});
 	c->irq_segment_ns += span_ns[answer];
+	c->next_stale = true; /* what overflows next, and when */
 	account_look_at_line(c);
 }
 

@@ -62,23 +62,14 @@ static struct machine_cpu *pick_cpu(struct machine *m)
 /* Who runs now, for judges of memory order. */
 static void tell_order(const struct machine_cpu *c)
 {
-#ifndef MACHINE_TSAN
 	machine_order.cpu = c->number;
 	machine_order.masked = &c->masked;
-#else
-	(void)c;
-#endif
 }
 
 /* Booting and tearing down are not judged when exploring: they are the same in every run. */
 static void let_judges_sleep(const struct machine *m, bool asleep)
 {
-#ifndef MACHINE_TSAN
 	machine_order.asleep = asleep && machine_explored(m);
-#else
-	(void)m;
-	(void)asleep;
-#endif
 }
 
 static void step(struct machine *m, struct machine_cpu *c)
@@ -169,6 +160,8 @@ static void settle(struct machine *m)
 
 	while (!m->failed && (c = pick_cpu(m)) != NULL) {
 		step(m, c);
+		if (m->look_for_due && m->started && !m->ended && machine_explored(m))
+			(void)operation_start_due(m); /* what follows an operation competes too */
 		if (m->idle_spins > SPINS_MAX || m->steps_here > STEPS_MAX)
 			fail_with_graph(m, "livelock");
 	}

@@ -111,23 +111,54 @@ static void take_tick(struct machine *m, struct machine_cpu *c)
 	leave_irq(c, "the tick");
 }
 
+enum pending { PENDING_PMU, PENDING_CALL, PENDING_TICK, PENDING_RESCHED, PENDING_NONE };
+
+/* Which of what is pending is taken first. In time order it has a fixed order; when exploring, a
+ * reschedule comes first, so that a call of a user that is due here meets what interrupts it, and
+ * the order of the rest is chosen. */
+static enum pending next_pending(struct machine *m, const struct machine_cpu *c)
+{
+	enum pending pending[PENDING_NONE];
+	uint32_t n = 0;
+
+	if (c->resched && machine_explored(m))
+		return PENDING_RESCHED;
+	if (pmu_is_due(c))
+		pending[n++] = PENDING_PMU;
+	if (c->calls)
+		pending[n++] = PENDING_CALL;
+	if (c->tick_pending)
+		pending[n++] = PENDING_TICK;
+	if (n == 0)
+		return c->resched ? PENDING_RESCHED : PENDING_NONE;
+	if (n == 1 || !machine_explored(m))
+		return pending[0];
+	return pending[machine_choice(m, MACHINE_CHOICE_INTERRUPT, n)];
+}
+
 void cpu_take_interrupts(struct machine *m)
 {
 	for (;;) {
 		struct machine_cpu *c = cpu_running(m);
 
-		if (c->masked || c->irq_level != 0 || c->in_hook || !cpu_has_interrupt(c))
+		if (c->masked || c->irq_level != 0 || c->in_hook)
 			return;
-		if (c->resched && machine_explored(m))
-			queue_schedule(m); /* a call that is due here meets what interrupts it */
-		else if (pmu_is_due(c))
+		switch (next_pending(m, c)) {
+		case PENDING_PMU:
 			take_pmu_interrupt(m, c);
-		else if (c->calls)
+			break;
+		case PENDING_CALL:
 			serve_call(c);
-		else if (c->tick_pending)
+			break;
+		case PENDING_TICK:
 			take_tick(m, c);
-		else
+			break;
+		case PENDING_RESCHED:
 			queue_schedule(m);
+			break;
+		default:
+			return;
+		}
 	}
 }
 

@@ -58,9 +58,9 @@ void machine_judged_end(void)
 
 /* ---- who is judged (machine/order.h) ---- */
 
-#ifndef MACHINE_TSAN
 struct machine_order machine_order;
 
+#ifndef MACHINE_TSAN
 static void leave_judgement(struct fiber *from)
 {
 	from->ignored = machine_order.ignored;

@@ -198,8 +198,27 @@ static void judge_word(struct oracle *o, struct oracle_event *event, uint32_t k,
 			name, found, range.least, range.most);
 }
 
+static bool equals(const struct answer *answer, const uint64_t *word)
+{
+	for (uint32_t k = 0; k < answer->count; k++) {
+		if (word[k] < answer->word[k].least || word[k] > answer->word[k].most)
+			return false;
+	}
+	return true;
+}
+
+/* C6: where counters moved once during the call, a group's answer is of before or of after. */
+static void judge_instant(struct oracle *o, struct oracle_event *event, const struct answer *before,
+	const struct answer *after, const uint64_t *word)
+{
+	if (before->events == after->events && !before->unsure && !after->unsure &&
+		!equals(before, word) && !equals(after, word))
+		oracle_violate(o, "C6", ORACLE_NOBODY, event, after->word[0].least, word[0],
+			"read: the values of a group are not of one instant");
+}
+
 void answer_judge(struct oracle *o, struct oracle_event *event, const struct answer *before,
-	const uint8_t *bytes, size_t size)
+	bool moved_once, const uint8_t *bytes, size_t size)
 {
 	struct answer *after = oracle_grow(NULL, sizeof(*after));
 	uint64_t word[ANSWER_MAX];
@@ -226,6 +245,8 @@ void answer_judge(struct oracle *o, struct oracle_event *event, const struct ans
 				range.most = before->word[k].most;
 			judge_word(o, event, k, range, word[k]);
 		}
+		if (moved_once)
+			judge_instant(o, event, before, after, word);
 	}
 	free(after);
 }

@@ -92,6 +92,7 @@ void call_begin(struct oracle *o, uint32_t index, const struct operation *operat
 	*call = (struct call){.active = true,
 		.begin = ++o->sequence,
 		.begin_ns = o->now_ns,
+		.bursts = o->bursts,
 		.answer = answer,
 		.event = named_event(o, index, operation)};
 	note_overlap(o, call);
@@ -116,12 +117,15 @@ void call_begin(struct oracle *o, uint32_t index, const struct operation *operat
 
 /* ---- ioctl ---- */
 
-/* Since the call began no time passed: the count then was that of now. */
+/* Since the call began no time passed: the count then was that of now, but for kernel code that
+ * took no time. */
 static void reset_event(struct oracle *o, struct oracle_event *event, const struct call *call)
 {
 	event->base.most = event->residence->count;
 	if (call->begin_ns == o->now_ns)
 		event->base.least = event->base.most;
+	if (call->bursts != o->bursts) /* before the reset or after it? */
+		event->base.least -= event->residence->in_bursts;
 	event->was_read = false;
 }
 
@@ -260,7 +264,9 @@ static void end_read(struct oracle *o, const struct operation *operation, struct
 		return;
 	}
 	if (expected > 0)
-		answer_judge(o, event, call->answer, result->bytes, result->size);
+		answer_judge(o, event, call->answer,
+			!call->overlapped && o->bursts == call->bursts + 1, result->bytes,
+			result->size);
 }
 
 /* ---- end ---- */

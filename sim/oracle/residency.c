@@ -77,6 +77,8 @@ static void credit(struct oracle *o, const struct machine_retire *retire,
 		return; /* a raw number that this PMU lacks counts nothing */
 	n = machine_retire_count(retire, (uint16_t)number);
 	residence->count += n;
+	if (retire->t0_ns == retire->t1_ns)
+		residence->in_bursts += n;
 	event->since += n;
 }
 
@@ -84,11 +86,18 @@ void residency_retire(struct oracle *o, const struct machine_retire *retire)
 {
 	struct cpu *cpu = &o->cpu[retire->cpu];
 
+	bool burst = retire->t0_ns == retire->t1_ns;
+
 	clock_cpu(o, retire->cpu, retire->t0_ns);
 	o->tally.stretches++;
+	o->bursts += burst;
 	for (uint32_t slot = 0; slot < PMU_COUNTERS_MAX; slot++) {
-		if (cpu->counter[slot].holder)
-			credit(o, retire, cpu->counter[slot].holder, slot);
+		const struct counter *counter = &cpu->counter[slot];
+
+		/* Kernel code between two accesses of the registers: whether the counter has been
+		 * started or stopped yet only they know. */
+		if (counter->holder && (!burst || (counter->levels >> retire->el & 1) != 0))
+			credit(o, retire, counter->holder, slot);
 	}
 	clock_cpu(o, retire->cpu, retire->t1_ns);
 }

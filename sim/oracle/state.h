@@ -47,7 +47,8 @@ struct residence {
 	struct oracle_event *event; /* NULL: not known yet */
 	uint32_t cpu;               /* ORACLE_NOBODY: in no counter */
 	uint32_t slot;
-	uint64_t count; /* occurrences since open */
+	uint64_t count;     /* occurrences since open */
+	uint64_t in_bursts; /* of `count`: in kernel code that took no time */
 	uint64_t running_ns;
 };
 
@@ -198,6 +199,7 @@ struct call {
 	bool overlapped; /* some other call was under way at some time during it */
 	uint64_t begin;  /* sequence number */
 	uint64_t begin_ns;
+	uint64_t bursts;                 /* the oracle's, then */
 	struct oracle_event *event;      /* that it names */
 	struct oracle_event *group;      /* OPEN: the one of group_fd */
 	struct oracle_event *set_leader; /* whose group_pending or resets_pending it raised */
@@ -219,7 +221,7 @@ struct oracle {
 	struct task *tasks;
 	uint32_t task_count;
 	uint32_t task_room;
-	struct cpu *cpu; /* [cpu_count of the description] */
+	struct cpu *cpu;        /* [cpu_count of the description] */
 	uint32_t clusters_seen; /* a CPU of it has been online */
 	struct call *call;      /* [call_count] */
 	uint32_t call_count;
@@ -230,6 +232,7 @@ struct oracle {
 	bool ended;
 	uint64_t irq_ns;
 	uint64_t now_ns;
+	uint64_t bursts;   /* stretches of kernel code that took no time */
 	struct view *view; /* law.c */
 	uint32_t view_room;
 	struct oracle_violation *violation; /* [ORACLE_VIOLATIONS_KEPT], once there is one */
@@ -303,7 +306,7 @@ void answer_of(const struct oracle_event *event, struct answer *answer);
 uint32_t answer_events(const struct oracle_event *event); /* that it shows */
 uint32_t answer_size(const struct oracle_event *event);
 void answer_judge(struct oracle *o, struct oracle_event *event, const struct answer *before,
-	const uint8_t *bytes, size_t size);
+	bool moved_once, const uint8_t *bytes, size_t size);
 struct range value_of(const struct oracle_event *event);
 
 /* ---- sample.c ---- */

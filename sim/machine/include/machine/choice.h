@@ -47,6 +47,7 @@ struct machine_policy {
 	bool ticks;          /* a tick may come at any point (T) */
 	bool kernel_events;  /* kernel code executes irq_rates at PMU accesses (E) */
 	uint64_t from_ns;    /* explored: nothing is asked before */
+	uint64_t until_ns;   /* ... nor from here on */
 	bool late_registers; /* PMU register writes may take effect late (H) */
 };
 

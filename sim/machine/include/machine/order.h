@@ -26,28 +26,6 @@
 #endif
 #endif
 
-#ifdef MACHINE_TSAN
-void machine_order_release(void *at);
-void machine_order_acquire(void *at);
-void machine_judged_begin(void);
-void machine_judged_end(void);
-
-static inline void machine_order_fresh(const void *at, size_t size)
-{
-	(void)at;
-	(void)size;
-}
-
-static inline void machine_order_freed(const void *at, size_t size)
-{
-	(void)at;
-	(void)size;
-}
-
-static inline void machine_order_quiet(void)
-{
-}
-#else
 struct machine_order_judge {
 	void (*release)(void *at);
 	void (*acquire)(void *at);
@@ -71,6 +49,28 @@ struct machine_order {
 };
 extern struct machine_order machine_order;
 
+#ifdef MACHINE_TSAN
+void machine_order_release(void *at);
+void machine_order_acquire(void *at);
+void machine_judged_begin(void);
+void machine_judged_end(void);
+
+static inline void machine_order_fresh(const void *at, size_t size)
+{
+	(void)at;
+	(void)size;
+}
+
+static inline void machine_order_freed(const void *at, size_t size)
+{
+	(void)at;
+	(void)size;
+}
+
+static inline void machine_order_quiet(void)
+{
+}
+#else
 static inline void machine_order_release(void *at)
 {
 	if (machine_order.judge && !machine_order.asleep)
