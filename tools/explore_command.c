@@ -223,6 +223,7 @@ static enum exit_status explore_within(
 	struct explorer_budget last = campaign->bound;
 	struct explorer_trace name;
 	bool small_first = campaign->strategy == CAMPAIGN_EXHAUSTIVE && campaign->shards == 1 &&
+			   campaign->runs_max == 0 &&
 			   (last.preemptions > 1 || last.interrupts > 1 || last.stale > 1);
 
 	if (small_first) {

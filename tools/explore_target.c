@@ -24,6 +24,7 @@
 #include "mutant.h"
 #include "report.h"
 #include "scenario.h"
+#include "symbols.h"
 
 #define SUFFIX ".yaml"
 
@@ -339,21 +340,53 @@ static const char *run_scenario(struct explore_target *target, const struct expl
 	return wrong;
 }
 
+/* Sites are told as addresses, from stacks that are too small for more: put names there. */
+static void name_sites(char *text, size_t size)
+{
+	char *at = text;
+
+	while ((at = strstr(at, "0x")) != NULL) {
+		char *end, rest[640];
+		const void *site = (const void *)(uintptr_t)strtoull(at, &end, 16);
+
+		if (symbol_name(site) == NULL) {
+			at += 2;
+			continue;
+		}
+		snprintf(rest, sizeof(rest), "%s", end);
+		snprintf(at, size - (size_t)(at - text), "%s%s", symbol_place(site), rest);
+	}
+}
+
+static const char *run_plan(struct explore_target *target, const struct explore_eyes *eyes)
+{
+	const char *wrong;
+
+	if (eyes == NULL || eyes->access == NULL)
+		wrong = explorer_threads_run(target->threads, target->search);
+	else
+		wrong = explorer_threads_tell(
+			target->threads, target->search, eyes->access, eyes->context);
+	if (wrong == NULL)
+		return NULL;
+	snprintf(target->wrong, sizeof(target->wrong), "%s", wrong);
+	return target->wrong;
+}
+
 const char *explore_target_run(struct explore_target *target, struct explorer_search *search,
 	const struct explore_eyes *eyes)
 {
-	void (*access)(void *, const struct explorer_access *) = eyes != NULL ? eyes->access : NULL;
+	const char *wrong;
 
 	target->search = search;
 	target->eyes = eyes;
-	if (target->plan != NULL)
-		return access == NULL ? explorer_threads_run(target->threads, search)
-				      : explorer_threads_tell(
-						target->threads, search, access, eyes->context);
 	target->vehicle = (struct explorer_vehicle){.context = target,
 		.point = point,
 		.choose = choose_value,
-		.step = access != NULL ? step : NULL,
+		.step = eyes != NULL && eyes->access != NULL ? step : NULL,
 		.fail = fail};
-	return run_scenario(target, eyes);
+	wrong = target->plan != NULL ? run_plan(target, eyes) : run_scenario(target, eyes);
+	if (wrong == target->wrong)
+		name_sites(target->wrong, sizeof(target->wrong));
+	return wrong;
 }

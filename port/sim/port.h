@@ -38,6 +38,7 @@ struct memory {
 	struct block *blocks;
 	struct block *buried; /* freed, kept until the run is over */
 	struct pages *pages;
+	struct pages *buried_pages;
 	size_t held; /* bytes, pages included */
 	size_t peak;
 };

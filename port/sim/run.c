@@ -44,7 +44,7 @@ static void check(struct port_sim *port)
 	machine_judged_end();
 	port_synchronize(port);
 	port->checking = true;
-	if (!port->without_checks)
+	if (!port->without_checks && !machine_order.asleep)
 		tally_check(&port->engine);
 	port->checking = false;
 	machine_judged_begin();

@@ -11,9 +11,7 @@ uint32_t machine_choice(struct machine *m, enum machine_choice_kind kind, uint32
 
 	if (!policy || n < 2)
 		return 0;
-	/* what comes before and after the experiment is not explored */
-	if (policy->explored && (!m->started || m->ending || m->now_ns < policy->from_ns ||
-					m->now_ns >= policy->until_ns))
+	if (policy->explored && !machine_in_experiment(m))
 		return 0;
 	answer = policy->choose(policy->context, m, kind, n);
 	return answer < n ? answer : n - 1;

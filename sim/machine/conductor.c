@@ -66,10 +66,10 @@ static void tell_order(const struct machine_cpu *c)
 	machine_order.masked = &c->masked;
 }
 
-/* Booting and tearing down are not judged when exploring: they are the same in every run. */
-static void let_judges_sleep(const struct machine *m, bool asleep)
+/* Judges of memory order sleep while nothing is explored. */
+static void tell_judges(const struct machine *m)
 {
-	machine_order.asleep = asleep && machine_explored(m);
+	machine_order.asleep = machine_explored(m) && !machine_in_experiment(m);
 }
 
 static void step(struct machine *m, struct machine_cpu *c)
@@ -204,6 +204,7 @@ static void jump(struct machine *m)
 	}
 	MACHINE_ASSERT(next_ns > m->now_ns);
 	m->now_ns = next_ns;
+	tell_judges(m);
 	machine_order_quiet();
 	m->steps_here = 0;
 	m->idle_spins = 0;
@@ -281,7 +282,7 @@ static void note_unmet(struct machine *m)
 static void tear_down(struct machine *m)
 {
 	m->ending = true;
-	let_judges_sleep(m, true);
+	tell_judges(m);
 	m->ended = true;
 	for (uint32_t i = 0; i < m->cpu_count; i++)
 		m->cpu[i].irq_left_ns = 0; /* no time passes any more */
@@ -305,7 +306,7 @@ int machine_run(struct machine *m)
 {
 	MACHINE_ASSERT(!m->ran);
 	m->ran = true;
-	let_judges_sleep(m, true);
+	tell_judges(m);
 	machine_judged_end(); /* of the caller: the conductor is the simulator's */
 	machine_order_release(m);
 	tell_pmu_changes(m);
@@ -318,7 +319,7 @@ int machine_run(struct machine *m)
 	if (!m->failed)
 		start_tasks(m);
 	m->started = true;
-	let_judges_sleep(m, false);
+	tell_judges(m);
 	machine_order_quiet(); /* it booted long ago */
 	while (!m->failed) {
 		settle(m);
@@ -338,7 +339,7 @@ int machine_run(struct machine *m)
 		tell_end(m);
 		tear_down(m);
 	}
-	let_judges_sleep(m, false);
+	machine_order.asleep = false;
 	machine_order_acquire(m);
 	machine_judged_begin();
 	return m->failure ? -1 : 0;

@@ -104,6 +104,7 @@ static void take_pmu_interrupt(struct machine *m, struct machine_cpu *c)
 static void take_tick(struct machine *m, struct machine_cpu *c)
 {
 	c->tick_pending = false;
+	c->ticked_ns = m->now_ns;
 	enter_irq(c);
 	tell_tick(c);
 	m->kernel->tick(m->kernel->context);
@@ -218,27 +219,34 @@ static bool asks_at_points(const struct machine *m)
 	return m->description->policy && m->description->policy->points && m->running;
 }
 
-/* A tick or a pending interrupt, now? */
-static void choose_interrupt(struct machine *m)
+/* A tick or a pending interrupt, now? true: one was taken. */
+static bool choose_interrupt(struct machine *m)
 {
 	struct machine_cpu *c = cpu_running(m);
+	bool taken = false;
 
 	if (c->masked || c->irq_level != 0 || c->in_hook)
-		return;
-	if (m->description->policy->ticks && !c->tick_pending &&
-		machine_choice(m, MACHINE_CHOICE_TICK, 2) != 0)
+		return false;
+	if (m->description->policy->ticks && !c->tick_pending && c->ticked_ns != m->now_ns &&
+		machine_choice(m, MACHINE_CHOICE_TICK, 2) != 0) {
 		take_tick(m, c);
+		taken = true;
+	}
 	c = cpu_running(m);
-	if (cpu_has_interrupt(c) && machine_choice(m, MACHINE_CHOICE_INTERRUPT, 2) != 0)
+	if (cpu_has_interrupt(c) && machine_choice(m, MACHINE_CHOICE_INTERRUPT, 2) != 0) {
 		cpu_take_interrupts(m);
+		taken = true;
+	}
+	return taken;
 }
 
 void machine_point(struct machine *m)
 {
 	if (!asks_at_points(m))
 		return;
-	choose_cpu(m);
-	choose_interrupt(m);
+	do
+		choose_cpu(m);
+	while (choose_interrupt(m) && machine_explored(m)); /* others may step after it too */
 }
 
 void machine_point_local(struct machine *m)
@@ -247,7 +255,7 @@ void machine_point_local(struct machine *m)
 		return;
 	if (!machine_explored(m))
 		choose_cpu(m);
-	choose_interrupt(m);
+	(void)choose_interrupt(m);
 }
 
 void machine_relax(struct machine *m)

@@ -258,6 +258,8 @@ void fiber_give(struct fiber_pool *pool, struct fiber *fiber)
 		return;
 #ifdef MACHINE_TSAN
 	end_tsan_thread(fiber);
+#else
+	machine_order_release(fiber->stack);        /* partner: the next fiber's start on it */
 #endif
 	fiber->next = pool->free;
 	pool->free = fiber;

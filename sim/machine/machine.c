@@ -65,7 +65,7 @@ static int make_cpus(struct machine *m)
 						  : configs[i]->irq_latency_ns;
 		c->state = CPU_OFFLINE;
 		c->next_stale = true;
-		c->next_ns = NEVER;
+		c->next_ns = c->ticked_ns = NEVER;
 		c->irq_ledger = calloc((size_t)m->compiled.event_count + 1, sizeof(*c->irq_ledger));
 		c->idle = fiber_take(m->pool->fibers, cpu_idle_main, c);
 		c->fiber = c->idle;

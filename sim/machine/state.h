@@ -160,6 +160,7 @@ struct machine_cpu {
 	uint32_t irq_level;
 	bool in_hook;
 	bool tick_pending;
+	uint64_t ticked_ns; /* when the last one was taken: there are no two at one instant */
 	bool resched;
 	bool line; /* the PMU's, as last looked at */
 	uint64_t line_rise_ns;
@@ -365,6 +366,15 @@ void tell_pmu_changes(struct machine *m); /* install the model's observer if som
 static inline bool machine_explored(const struct machine *m)
 {
 	return m->description->policy && m->description->policy->explored;
+}
+
+/* What comes before and after it is the same in every run: neither explored nor judged. */
+static inline bool machine_in_experiment(const struct machine *m)
+{
+	const struct machine_policy *policy = m->description->policy;
+
+	return m->started && !m->ending && m->now_ns >= policy->from_ns &&
+	       m->now_ns < policy->until_ns;
 }
 
 static inline const struct machine_work *task_work(const struct machine_task *task)

@@ -322,3 +322,87 @@ Test(scenario, clusters_of_its_own)
 	cr_expect_eq(machine->offline_mask, 6);
 	scenario_free(&scenario);
 }
+
+#define RACE                                                                                       \
+	ALL "events:\n"                                                                            \
+	    "  - {name: L, task: T, by: P, type: hardware, config: cycles}\n"                      \
+	    "  - {name: m, task: T, by: P, group: L, type: hardware, config: cycles, "             \
+	    "sample_period: 9}\n"                                                                  \
+	    "  - {name: n, task: T, by: P, type: hardware, config: cycles, open: later, "          \
+	    "result: any, ring: {pages: 2}}\n"                                                     \
+	    "operations:\n"                                                                        \
+	    "  - {at: 1ms, fork: C, by: T}\n"                                                      \
+	    "  - {at: 1ms, open: n, by: P}\n"                                                      \
+	    "  - {disable: m, label: off}\n"                                                       \
+	    "  - {after: off, close: m}\n"                                                         \
+	    "  - {after: off, delay: 1ns, reset: m}\n"                                             \
+	    "  - {at: 2ms, close: L}\n"
+
+Test(scenario, what_the_explorer_is_told)
+{
+	struct scenario scenario = load(
+		RACE "explore:\n"
+		     "  at: 1ms\n"
+		     "  bound: 3/2/1/4\n"
+		     "  test: 1/0/1\n"
+		     "  late_registers: true\n"
+		     "  covers:\n"
+		     "    - fork+sched_in x open+mmap, other, counting\n"
+		     "    - sched_out x close event, same, sampling member\n");
+	const struct scenario_explore *explore = &scenario.explore;
+	const struct scenario_cell *cell = explore->covers;
+
+	cr_expect(explore->present);
+	cr_expect_eq(explore->at_ns, 1000000);
+	cr_expect_eq(explore->bound.preemptions, 3);
+	cr_expect_eq(explore->bound.interrupts, 2);
+	cr_expect_eq(explore->bound.stale, 1);
+	cr_expect_eq(explore->bound.faults, 4);
+	cr_expect_eq(explore->test.preemptions, 1);
+	cr_expect_eq(explore->test.interrupts, 0);
+	cr_expect_eq(explore->test.stale, 1);
+	cr_expect_eq(explore->test.faults, 0);
+	cr_expect(explore->late_registers);
+	cr_expect_not(explore->kernel_events);
+	cr_expect_not(explore->ticks);
+	cr_assert_eq(explore->cover_count, 5, "2 hooks x 2 calls, and 1");
+	cr_expect_eq(cell[0].hook, RACE_SCHED_IN);
+	cr_expect_eq(cell[0].call, RACE_OPEN);
+	cr_expect_not(cell[0].same_cpu);
+	cr_expect_eq(cell[0].roles, RACE_COUNTING);
+	cr_expect_eq(cell[1].call, RACE_MMAP);
+	cr_expect_eq(cell[3].hook, RACE_FORK);
+	cr_expect_eq(cell[4].hook, RACE_SCHED_OUT);
+	cr_expect_eq(cell[4].call, RACE_CLOSE_EVENT);
+	cr_expect(cell[4].same_cpu);
+	cr_expect_eq(cell[4].roles, RACE_SAMPLING | RACE_MEMBER);
+	scenario_free(&scenario);
+}
+
+Test(scenario, a_bound_is_also_that_of_tests_and_may_stand_alone)
+{
+	struct scenario scenario = load(RACE "explore: {at: 1ms, bound: 2/1/0}\n");
+	struct scenario without = load(ALL);
+
+	cr_expect_eq(scenario.explore.test.preemptions, 2);
+	cr_expect_eq(scenario.explore.test.interrupts, 1);
+	cr_expect_eq(scenario.explore.cover_count, 0);
+	cr_expect_not(without.explore.present);
+	scenario_free(&scenario);
+	scenario_free(&without);
+}
+
+Test(scenario, an_event_that_may_not_open_is_not_expected_at_the_end)
+{
+	struct scenario scenario = load(RACE);
+
+	cr_assert_eq(scenario.event_count, 3);
+	cr_expect(scenario.events[2].may_fail);
+	cr_expect_not(scenario.events[2].must_fail);
+	cr_expect_eq(scenario.events[2].final, OPERATION_NOBODY);
+	/* 2 OPENs, FORK, OPEN and its MMAP, with no expectation of what it gives */
+	cr_expect_eq(operation_of(&scenario, 3)->kind, OPERATION_OPEN);
+	cr_expect_eq(operation_of(&scenario, 4)->kind, OPERATION_MMAP);
+	cr_expect_eq(operation_of(&scenario, 5)->kind, OPERATION_IOCTL);
+	scenario_free(&scenario);
+}

@@ -4,8 +4,8 @@
  *
  * For litmus tests and for parts of the engine that need no kernel (the ring). A plan has one
  * function per CPU, each on a fiber of its own, and may have one interrupt handler per CPU that is
- * taken at most once, at any point of that CPU's function. All code of a plan must be instrumented;
- * setup and check are not judged.
+ * taken at most once, at any point of that CPU's function, its end included. All code of a plan
+ * must be instrumented; setup and check are not judged.
  */
 #ifndef EXPLORER_THREADS_H
 #define EXPLORER_THREADS_H
