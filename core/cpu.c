@@ -58,6 +58,7 @@ int tally_init(struct tally_engine *e, const struct tally_config *config)
 
 void tally_fini(struct tally_engine *e)
 {
+	TALLY_ASSERT(atomic_load_relaxed(&e->gate) == 0);
 	if (e->cpu != NULL) {
 		for (uint32_t i = 0; i < e->config->cpus; i++)
 			if (e->cpu[i].own != NULL)

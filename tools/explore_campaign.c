@@ -250,18 +250,23 @@ static bool run_workers(const struct campaign *campaign, struct shared *shared, 
 	return right;
 }
 
-/* Random runs that find most of the shared points, so that few passes are wasted. */
-static void learn(const struct campaign *campaign)
+/* Random runs find most of the shared points, so that few passes are wasted. */
+bool campaign_learn(struct explore_target *target)
 {
 	struct explorer_search *search = explorer_search_random(1, LEARNING);
 
+	if (search == NULL || explorer_sites_init() != 0) {
+		explorer_search_free(search);
+		return false;
+	}
 	explorer_sites_learn(true);
-	while (search != NULL && !interrupted && explorer_search_next(search)) {
-		if (explore_target_run(campaign->target, search, NULL) != NULL)
+	while (!interrupted && explorer_search_next(search)) {
+		if (explore_target_run(target, search, NULL) != NULL)
 			break; /* the passes will find it, with fewer deviations */
 	}
 	explorer_search_free(search);
 	explorer_sites_learn(false);
+	return true;
 }
 
 static void take_result(const struct shared *shared, bool right, struct campaign_result *result)
@@ -298,13 +303,12 @@ void campaign_run(const struct campaign *campaign, struct campaign_result *resul
 	bool right;
 
 	memset(result, 0, sizeof(*result));
-	if (shared == MAP_FAILED || explorer_sites_init() != 0) {
+	catch_signals();
+	if (shared == MAP_FAILED || !campaign_learn(campaign->target)) {
 		result->end = CAMPAIGN_BROKEN;
 		snprintf(result->wrong, sizeof(result->wrong), "out of memory");
 		return;
 	}
-	catch_signals();
-	learn(campaign);
 	do {
 		if (madvise(shared, sizeof(*shared), MADV_REMOVE) != 0)
 			memset(shared, 0, sizeof(*shared));

@@ -45,6 +45,10 @@ struct campaign_result {
 	struct explorer_trace trace;
 };
 
+/* Learn the classes of sites of a target from nothing, always in the same way: a trace counts its
+ * steps under these classes. false: no memory. */
+bool campaign_learn(struct explore_target *target);
+
 /* Runs the campaign; SIGINT and SIGTERM end it cleanly. */
 void campaign_run(const struct campaign *campaign, struct campaign_result *result);
 

@@ -119,6 +119,34 @@ static void shrink_trace(
 	(void)explorer_shrink(&shrinker, trace->deviation, &trace->count);
 }
 
+/* Does the trace break the same law in a process that knows no more than a replay will? Points that
+ * were learned on the way may have counted; then look again without them. */
+static void confirm(struct explore_target *target, const struct explorer_budget *bound,
+	struct campaign_result *result)
+{
+	struct shrink shrink = {.target = target};
+	struct explorer_search *search;
+	char law[16];
+
+	explore_law(result->wrong, shrink.law);
+	if (!campaign_learn(target) ||
+		fails_alike(&shrink, result->trace.deviation, result->trace.count))
+		return;
+	search = explorer_search_exhaustive(bound);
+	while (search != NULL && explorer_search_next(search)) {
+		const char *wrong = explore_target_run(target, search, NULL);
+
+		if (wrong == NULL)
+			continue;
+		explore_law(wrong, law);
+		if (strcmp(law, shrink.law) == 0) {
+			(void)explorer_trace_take(&result->trace, search, symbol_name);
+			break;
+		}
+	}
+	explorer_search_free(search);
+}
+
 /* ---- telling ---- */
 
 static void print_trace(const struct explorer_trace *trace)
@@ -189,16 +217,19 @@ static void append_result(const char *path, const struct campaign *campaign,
 }
 
 /* A run went wrong: shrink it, and say everything. */
-static void tell_found(struct explore_target *target, struct campaign_result *result, bool quiet)
+static void tell_found(struct explore_target *target, const struct explorer_budget *bound,
+	struct campaign_result *result, bool quiet)
 {
-	char wrong[640];
+	char wrong[640], law[16];
 
+	confirm(target, bound, result);
 	shrink_trace(target, &result->trace, result->wrong);
 	snprintf(wrong, sizeof(wrong), "%s", result->wrong);
 	(void)run_trace(target, &result->trace);
 	explore_target_describe(target, &result->trace);
-	printf("%s: FOUND after %" PRIu64 " runs: %s\n\n", result->trace.scenario, result->runs,
-		wrong);
+	explore_law(wrong, law);
+	printf("%s: FOUND after %" PRIu64 " runs, %s: %s\n\n", result->trace.scenario, result->runs,
+		law, wrong);
 	print_trace(&result->trace);
 	printf("\nreplay it with:\n    tally replay '");
 	fflush(stdout);
@@ -239,7 +270,7 @@ static enum exit_status explore_within(
 		append_result(line->result, campaign, &name, &result, failure);
 	switch (result.end) {
 	case CAMPAIGN_FOUND:
-		tell_found(campaign->target, &result, line->quiet);
+		tell_found(campaign->target, &campaign->bound, &result, line->quiet);
 		return EXIT_FOUND;
 	case CAMPAIGN_BROKEN:
 		printf("%s: BROKEN: %s\n", name.scenario, result.wrong);
@@ -378,6 +409,8 @@ int replay_command(int argc, char **argv)
 		target = open_trace(argc, argv, &line, &trace, &failure);
 	if (failure.failed)
 		return refuse("replay", &failure, replay_usage);
+	if (!campaign_learn(target))
+		failure_set(&failure, "out of memory");
 	check_fresh(target, &trace, &failure);
 	if (!failure.failed) {
 		wrong = line.quiet ? run_trace(target, &trace)
@@ -433,6 +466,8 @@ int shrink_command(int argc, char **argv)
 		target = open_trace(argc, argv, &line, &trace, &failure);
 	if (failure.failed)
 		return refuse("shrink", &failure, shrink_usage);
+	if (!campaign_learn(target))
+		failure_set(&failure, "out of memory");
 	check_fresh(target, &trace, &failure);
 	if (!failure.failed) {
 		wrong = run_trace(target, &trace);
@@ -444,6 +479,7 @@ int shrink_command(int argc, char **argv)
 	if (!failure.failed) {
 		shrink_trace(target, &trace, law);
 		drop_operations(&target, &line, &trace, law);
+		(void)campaign_learn(target);
 		(void)run_trace(target, &trace);
 		explore_target_describe(target, &trace);
 		print_trace(&trace);

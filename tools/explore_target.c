@@ -30,6 +30,7 @@
 
 struct explore_target {
 	char name[EXPLORER_NAME_MAX];
+	char path[512];
 	struct explore_options options;
 	char wrong[640];
 	uint64_t hash;
@@ -139,7 +140,6 @@ struct explore_target *explore_target_open(const char *name, const char *scenari
 	const struct explore_options *options, struct failure *failure)
 {
 	struct explore_target *target = calloc(1, sizeof(*target));
-	char path[512];
 
 	if (target == NULL) {
 		failure_set(failure, "out of memory");
@@ -154,9 +154,9 @@ struct explore_target *explore_target_open(const char *name, const char *scenari
 		target->threads = explorer_threads_create(target->plan);
 		if (target->threads == NULL)
 			failure_set(failure, "out of memory");
-	} else if (find_path(name, scenarios, path, sizeof(path))) {
-		name_of_path(target->name, path, scenarios);
-		open_scenario(target, path, failure);
+	} else if (find_path(name, scenarios, target->path, sizeof(target->path))) {
+		name_of_path(target->name, target->path, scenarios);
+		open_scenario(target, target->path, failure);
 	} else {
 		failure_set(failure, "`%s` is no plan, no file, and no scenario below %s: %s", name,
 			scenarios, strerror(errno));
@@ -246,10 +246,28 @@ uint64_t explore_target_hash(const struct explore_target *target)
 
 void explore_law(const char *wrong, char law[16])
 {
+	/* what does not begin with the law's name */
+	static const struct {
+		const char *piece;
+		const char *law;
+	} known[] = {{"the oracle: value", "C1"}, {"the oracle: time", "T1"},
+		{"the oracle: number", "B3"}, {"panic: ", "assert"}, {"leak: ", "L1"},
+		{"is still open after", "L1"}, {"expected ", "expect"}, {"operation ", "expect"},
+		{"cannot be read", "expect"}, {"does not open", "expect"},
+		{" in an interrupt handler", "K1"}, {" in a hook", "K1"},
+		{" with interrupts o", "K1"}, {"a record of ", "B2"}, {"its ring holds", "B1"}};
 	size_t length;
 
 	if (strncmp(wrong, "law ", 4) == 0)
 		wrong += 4;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		const char *at = strstr(wrong, known[i].piece);
+
+		if (at != NULL && !(wrong[0] >= 'A' && wrong[0] <= 'Z' && wrong[1] <= '9')) {
+			snprintf(law, 16, "%s", known[i].law);
+			return;
+		}
+	}
 	length = strcspn(wrong, " :,");
 	snprintf(law, 16, "%.*s", (int)(length < 15 ? length : 15), wrong);
 }

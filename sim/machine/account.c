@@ -385,7 +385,7 @@ void machine_execute(struct machine *m)
 	struct machine_cpu *c = cpu_running(m);
 
 	if (machine_explored(m) && m->description->policy->kernel_events && m->compiled.irq &&
-		!c->line)
+		!pmu_cpu_line(c->pmu))
 		execute(c);
 }
 

@@ -232,6 +232,7 @@ static bool choose_interrupt(struct machine *m)
 		take_tick(m, c);
 		taken = true;
 	}
+	machine_execute(m); /* an overflow, here */
 	c = cpu_running(m);
 	if (cpu_has_interrupt(c) && machine_choice(m, MACHINE_CHOICE_INTERRUPT, 2) != 0) {
 		cpu_take_interrupts(m);

@@ -248,6 +248,7 @@ static void settle_in(struct oracle *o, struct oracle_event *event, const struct
 		oracle_violate(o, "L4", ORACLE_NOBODY, event, 0, id,
 			"id %" PRIu64 " is that of another event", id);
 	event->residence->event = event;
+	event->since = event->residence->count; /* its first period began when it was linked */
 	if (event->residence->running_ns != 0 || o->now_ns != call->begin_ns)
 		event->unchecked = true; /* time passed before it was known */
 	if (event->residence->cpu != ORACLE_NOBODY && event->on == MAYBE)

@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#define CPU_CYCLES 0x11 /* Arm ARM DDI 0487, D13.12 */
+
 /* ---- by id ---- */
 
 static uint32_t place_of(const struct oracle *o, uint64_t id)
@@ -58,6 +60,17 @@ struct residence *residence_of(struct oracle *o, uint64_t id)
 
 /* ---- counting ---- */
 
+static void credit_by_counter(const struct machine_retire *retire, struct residence *residence,
+	const struct counter *counter, uint32_t slot)
+{
+	uint16_t number = slot == PMU_CYCLE_COUNTER ? CPU_CYCLES : counter->event;
+
+	if ((counter->levels >> retire->el & 1) == 0)
+		return;
+	residence->count += machine_retire_count(retire, number);
+	residence->in_bursts += machine_retire_count(retire, number);
+}
+
 /* What happened in the stretch at the event's levels. */
 static void credit(struct oracle *o, const struct machine_retire *retire,
 	struct residence *residence, uint32_t slot)
@@ -66,8 +79,10 @@ static void credit(struct oracle *o, const struct machine_retire *retire,
 	int number;
 	uint64_t n;
 
-	if (!event) /* opened in a call that is not over: its event is not known */
+	if (!event) { /* opened in a call that is not over: what it counts only the counter knows */
+		credit_by_counter(retire, residence, &o->cpu[retire->cpu].counter[slot], slot);
 		return;
+	}
 	number = number_of(o, event, o->cpu[retire->cpu].cluster);
 	if (number < 0 || (levels_of(event) >> retire->el & 1) == 0)
 		return;

@@ -15,6 +15,7 @@ struct seeded_fault {
 	const char *laws;     /* that may find it, comma between; as explore_law() names them */
 	const char *scenario; /* in which it must be found: a name below scenarios/, or a plan */
 	const char *bound;    /* within which budget, P/I/S; "": the scenario's for test runs */
+	const char *spared;   /* why the explorer cannot find it; NULL: it must */
 };
 
 /* NULL past the last. */
