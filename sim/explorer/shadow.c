@@ -17,9 +17,10 @@
 
 #include "memory.h"
 
-#define CELLS_MAX   (1u << 20)
-#define READERS_MAX (1u << 18)
-#define NODES_MAX   (1u << 20)
+#define CELLS_MAX        (1u << 20)
+#define READERS_MAX      (1u << 18)
+#define NODES_MAX        (1u << 20)
+#define FREED_RANGES_MAX 64u /* the rest is remembered line by line */
 
 /* The lowest bit of a generation: above the number of any line of the host's 48 bits of address. */
 #define GENERATION (UINT64_C(1) << (48 - LINE_SHIFT))
@@ -36,11 +37,20 @@ static struct readers readers[READERS_MAX];
 static struct site_node nodes[NODES_MAX];
 static uint32_t cells_used, readers_used, nodes_used;
 
+/* Memory that was given back untouched has no lines: it is remembered by range, and looked up when
+ * a line is made after all. */
+static struct freed_range {
+	uintptr_t from, to;
+	uint32_t cpu, site;
+} freed_ranges[FREED_RANGES_MAX];
+static uint32_t freed_range_count;
+
 /* ---- pools ---- */
 
 void shadow_begin(void)
 {
 	cells_used = readers_used = nodes_used = 1;
+	freed_range_count = 0;
 	explorer_memory.generation += GENERATION;
 	if (explorer_memory.generation != 0)
 		return;
@@ -93,6 +103,21 @@ static struct line *find_line(uint64_t key, uintptr_t address)
 	memory_fail("limit: the run touches more memory than the explorer can remember");
 }
 
+static void recall_freed(struct line *line, uintptr_t address)
+{
+	uintptr_t base = address >> LINE_SHIFT << LINE_SHIFT;
+
+	for (uint32_t i = 0; i < freed_range_count; i++) {
+		const struct freed_range *range = &freed_ranges[i];
+
+		if (base < range->from || base + ((uintptr_t)1 << LINE_SHIFT) > range->to)
+			continue;
+		line->freed = 0xff;
+		line->freed_cpu = (uint8_t)range->cpu;
+		line->freed_site = range->site;
+	}
+}
+
 struct line *shadow_make_line(uintptr_t address)
 {
 	uint64_t key = line_key(address);
@@ -106,6 +131,7 @@ struct line *shadow_make_line(uintptr_t address)
 	line->locations = 0;
 	line->freed = 0;
 	line->valid = 0;
+	recall_freed(line, address);
 	return line;
 }
 
@@ -464,6 +490,10 @@ void shadow_fresh(const void *memory, size_t size)
 		if (line->key == line_key(address))
 			forget(line, granules);
 	}
+	for (uint32_t i = 0; i < freed_range_count; i++) {
+		if (freed_ranges[i].from < end && freed_ranges[i].to > (uintptr_t)memory)
+			freed_ranges[i] = freed_ranges[--freed_range_count];
+	}
 }
 
 /* Judged as a write of everything that was touched. */
@@ -471,11 +501,18 @@ void shadow_freed(const void *memory, size_t size)
 {
 	uintptr_t at = (uintptr_t)memory, end = at + size;
 	uint32_t cpu = memory_cpu(), site = site_offset(machine_order.site);
+	bool by_range = freed_range_count < FREED_RANGES_MAX;
 
 	while (at < end) {
-		struct line *line = shadow_line(at);
+		uintptr_t address = at;
+		struct line *line = find_line(line_key(address), address);
 		uint8_t granules = granules_of_line(&at, end);
 
+		if (line->key != line_key(address)) {
+			if (granules == 0xff && by_range)
+				continue;
+			line = shadow_line(address);
+		}
 		for (uint32_t g = 0; g < LINE_GRANULES; g++) {
 			if (granules >> g & 1 & line->valid >> g)
 				judge_closely(line, g, 0xff, SHADOW_WRITE, cpu, site, false);
@@ -485,4 +522,7 @@ void shadow_freed(const void *memory, size_t size)
 		line->freed_cpu = (uint8_t)cpu;
 		line->freed_site = site;
 	}
+	if (by_range)
+		freed_ranges[freed_range_count++] = (struct freed_range){
+			(uintptr_t)memory, end, cpu, site};
 }
