@@ -73,6 +73,10 @@ static bool find_path(const char *name, const char *scenarios, char *path, size_
 	snprintf(path, size, "%s", name);
 	if (access(path, R_OK) == 0)
 		return true;
+	snprintf(
+		path, size, "%s%s", name, SUFFIX); /* as a trace names a file that lies elsewhere */
+	if (access(path, R_OK) == 0)
+		return true;
 	snprintf(path, size, "%s/%s%s", scenarios, name, SUFFIX);
 	return access(path, R_OK) == 0;
 }
