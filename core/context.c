@@ -312,6 +312,17 @@ static void edit_there(void *arg)
 	settle(ctx, cpu);
 }
 
+/* The edit came too late to where the context was: leave it to whoever takes the context next. Once
+ * only: it may have been taken out and run when this CPU still sees it undone. */
+static void post(struct tally_context *ctx, struct tally_edit *edit)
+{
+	if (edit->posted)
+		return;
+	edit->posted = true;
+	/* release, partner: the exchange in run_posted() */
+	atomic_store_release(&ctx->posted, edit);
+}
+
 /* One try for each thing the owner word can say. */
 static void try_edit(struct tally_context *ctx, struct tally_edit *edit)
 {
@@ -329,14 +340,15 @@ static void try_edit(struct tally_context *ctx, struct tally_edit *edit)
 			if (ctx->live > 0)
 				/* release, partner: the acquire of who takes it next */
 				atomic_store_release(&ctx->owner, TALLY_OWNER_FREE);
+		} else {
+			post(ctx, edit); /* or it may lose this race for ever */
 		}
 		hal_irq_restore(key);
 	} else {
 		TALLY_ASSERT(owner != TALLY_OWNER_EDITOR); /* we hold the mutex */
 		if (hal_call(owner - TALLY_OWNER_CPU(0), edit_there, edit) == 0 &&
 			atomic_load_acquire(&edit->done) == 0)
-			/* release, partner: the exchange in run_posted() */
-			atomic_store_release(&ctx->posted, edit);
+			post(ctx, edit);
 	}
 }
 
@@ -345,6 +357,7 @@ void tally_context_edit(struct tally_context *ctx, struct tally_edit *edit, tall
 	edit->fn = fn;
 	edit->ctx = ctx;
 	edit->done = 0;
+	edit->posted = false;
 	while (atomic_load_acquire(&edit->done) == 0)
 		try_edit(ctx, edit);
 }

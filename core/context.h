@@ -46,6 +46,7 @@ struct tally_edit {
 	tally_edit_fn fn;
 	struct tally_context *ctx;
 	uint32_t done; /* atomic, release; partner: the editor's acquire */
+	bool posted;   /* once; its editor's alone */
 };
 
 struct tally_context {
