@@ -98,7 +98,8 @@ void port_synchronize(struct port_sim *port)
 {
 	struct late_writes *late = &port->late[machine_cpu(port->machine)];
 
-	take_effect(port->machine, late, late->count);
+	if (late->count != 0)
+		take_effect(port->machine, late, late->count);
 }
 
 static bool write_is_late(struct machine *m, struct late_writes *late, uint32_t reg, uint64_t value)
@@ -128,22 +129,45 @@ static void find_writes(struct machine *m, struct late_writes *late, uint32_t re
 	}
 }
 
+/* Only where a run is explored does anything happen in front of an access. */
+static void before_read(struct port_sim *port, uint32_t reg)
+{
+	struct machine *m = port->machine;
+	struct late_writes *late = &port->late[machine_cpu(m)];
+
+	if (port->checking)
+		return;
+	machine_execute(m);
+	pass_access(m, late);
+	find_writes(m, late, reg);
+}
+
+/* true: the write is under way, and takes effect later. */
+static bool before_write(struct port_sim *port, uint32_t reg, uint64_t value)
+{
+	struct machine *m = port->machine;
+	struct late_writes *late = &port->late[machine_cpu(m)];
+
+	machine_execute(m);
+	pass_access(m, late);
+	if (write_is_late(m, late, reg, value))
+		return true;
+	take_effect(m, late, late->count);
+	return false;
+}
+
 uint64_t hal_pmu_read(uint32_t reg)
 {
 	HAL_SCOPE;
 	struct machine *m = machine_here();
-	struct late_writes *late = &port_running()->late[machine_cpu(m)];
 	const struct pmu_cpu *pmu = machine_pmu(m);
 	const struct pmu_cpu_config *config = pmu_cpu_config(pmu);
 	enum pmu_reg name = model_register(reg);
 	uint64_t value;
 
 	require_masked(m, "a PMU register is read");
-	if (!port_running()->checking) {
-		machine_execute(m);
-		pass_access(m, late);
-		find_writes(m, late, reg);
-	}
+	if (port_running()->explored)
+		before_read(port_running(), reg);
 	if (reg == HAL_MIDR)
 		return config->midr;
 	if (reg == HAL_ID_AA64DFR0) /* DDI 0487, D19.2.59: PMUVer, bits 11:8 */
@@ -157,17 +181,12 @@ void hal_pmu_write(uint32_t reg, uint64_t value)
 {
 	HAL_SCOPE;
 	struct machine *m = machine_here();
-	struct late_writes *late = &port_running()->late[machine_cpu(m)];
 
 	require_masked(m, "a PMU register is written");
 	if (model_register(reg) == PMU_REG_COUNT)
 		refuse_register(m, "written", reg);
-	machine_execute(m);
-	pass_access(m, late);
-	if (write_is_late(m, late, reg, value))
-		return;
-	take_effect(m, late, late->count);
-	write_now(m, reg, value);
+	if (!port_running()->explored || !before_write(port_running(), reg, value))
+		write_now(m, reg, value);
 }
 
 void hal_pmu_barrier(void)
@@ -176,7 +195,9 @@ void hal_pmu_barrier(void)
 	struct machine *m = machine_here();
 
 	require_masked(m, "a PMU barrier");
-	machine_execute(m);
-	port_synchronize(port_running());
+	if (port_running()->explored) {
+		machine_execute(m);
+		port_synchronize(port_running());
+	}
 	pmu_cpu_barrier(machine_pmu(m));
 }

@@ -148,6 +148,7 @@ struct port_sim {
 	uint64_t last_serial;
 	uint64_t *event_id; /* by number */
 	bool running;
+	bool explored;            /* the policy of its machine is an explorer's */
 	bool checking;            /* in tally_check(): time stands, registers answer at once */
 	uint64_t *scratch;        /* SCRATCH_SIZE bytes; not across a HAL call */
 	struct late_writes *late; /* [cpus] */

@@ -42,7 +42,8 @@ static void halt(void *context)
 static void check(struct port_sim *port)
 {
 	machine_judged_end();
-	port_synchronize(port);
+	if (port->explored)
+		port_synchronize(port);
 	port->checking = true;
 	if (!port->without_checks && !machine_order.asleep)
 		tally_check(&port->engine);
@@ -172,6 +173,7 @@ static void configure(struct port_sim *port, const struct machine_description *d
 		}
 	}
 	port->without_checks = options->without_checks;
+	port->explored = d->policy != NULL && d->policy->explored;
 	memcpy(port->cluster_of, d->cluster_of, d->cpu_count * sizeof(port->cluster_of[0]));
 	port->config = (struct tally_config){.cpus = d->cpu_count,
 		.clusters = d->cluster_count,
