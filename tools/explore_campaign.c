@@ -32,7 +32,6 @@
 
 struct shared {
 	atomic_uint_fast64_t runs;
-	atomic_uint_fast64_t repeated;
 	atomic_uint_fast64_t choices;
 	atomic_bool default_run; /* somebody has counted it */
 	atomic_bool stop;
@@ -78,29 +77,19 @@ static void report_found(const struct campaign *campaign, struct shared *shared,
 /* Run the run of `search` once more, from its deviations; false: it was another. */
 static bool repeats(const struct campaign *campaign, const struct explorer_search *search)
 {
-	struct explorer_deviation deviations[EXPLORER_DEVIATIONS_MAX];
 	uint64_t choices = explorer_choices_hash(search),
 		 hash = explore_target_hash(campaign->target);
 	struct explorer_search *again;
-	size_t count, n = 0;
-	const struct explorer_choice *choice = explorer_choices(search, &count);
-	bool same;
+	struct explorer_trace trace;
+	bool same = true;
 
-	for (size_t i = 0; i < count; i++) {
-		if (choice[i].answer == 0)
-			continue;
-		if (n == EXPLORER_DEVIATIONS_MAX)
-			return true; /* too long for a trace: a random run */
-		deviations[n++] = (struct explorer_deviation){.step = (uint32_t)i + 1,
-			.kind = choice[i].kind,
-			.answer = choice[i].answer};
-	}
-	again = explorer_search_replay(deviations, n);
-	if (again == NULL || !explorer_search_next(again))
-		return true;
-	same = explore_target_run(campaign->target, again, NULL) == NULL &&
-	       explorer_choices_hash(again) == choices &&
-	       explore_target_hash(campaign->target) == hash;
+	if (!explorer_trace_take(&trace, search, NULL))
+		return true; /* too long for a trace: a random run */
+	again = explorer_search_replay(trace.deviation, trace.count);
+	if (again != NULL && explorer_search_next(again))
+		same = explore_target_run(campaign->target, again, NULL) == NULL &&
+		       explorer_choices_hash(again) == choices &&
+		       explore_target_hash(campaign->target) == hash;
 	explorer_search_free(again);
 	return same;
 }
@@ -141,12 +130,9 @@ static void work(
 				"a run met other choices than the one that it repeats", true);
 			return;
 		}
-		if (number % REPEAT_EVERY == 0) {
-			if (!repeats(campaign, search))
-				report_found(campaign, shared, search,
-					"the same run, run twice, was not the same", true);
-			atomic_fetch_add(&shared->repeated, 1);
-		}
+		if (number % REPEAT_EVERY == 0 && !repeats(campaign, search))
+			report_found(campaign, shared, search,
+				"the same run, run twice, was not the same", true);
 	}
 }
 
@@ -272,7 +258,6 @@ bool campaign_learn(struct explore_target *target)
 static void take_result(const struct shared *shared, bool right, struct campaign_result *result)
 {
 	result->runs = atomic_load(&shared->runs);
-	result->repeated = atomic_load(&shared->repeated);
 	result->choices = atomic_load(&shared->choices);
 	if (!right) {
 		result->end = CAMPAIGN_BROKEN;

@@ -35,8 +35,7 @@ enum campaign_end {
 struct campaign_result {
 	enum campaign_end end;
 	uint64_t runs;
-	uint64_t repeated; /* of these, to check that they are repeatable */
-	uint64_t choices;  /* in all runs */
+	uint64_t choices; /* in all runs */
 	double seconds;
 	uint32_t sites;  /* shared points in the code */
 	uint32_t passes; /* until no new site was learned */

@@ -398,6 +398,7 @@ int replay_command(int argc, char **argv)
 	struct failure failure = {0};
 	struct explorer_trace trace;
 	struct explore_target *target = NULL;
+	char law[16] = "";
 	const char *wrong = NULL;
 
 	explore_command_line_parse(argc - 1, argv + 1, &line, &failure);
@@ -415,7 +416,10 @@ int replay_command(int argc, char **argv)
 	if (!failure.failed) {
 		wrong = line.quiet ? run_trace(target, &trace)
 				   : step_table_print(target, &trace, line.all);
-		printf("%s: %s\n", trace.scenario, wrong != NULL ? wrong : "nothing wrong");
+		if (wrong != NULL)
+			explore_law(wrong, law);
+		printf("%s: %s%s%s\n", trace.scenario, law, wrong != NULL ? ": " : "",
+			wrong != NULL ? wrong : "nothing wrong");
 	}
 	explore_target_close(target);
 	if (failure.failed)

@@ -149,13 +149,11 @@ static const char *order_name(uint8_t order)
 
 static void describe(const struct row *row, char text[TEXT_MAX])
 {
-	static const char *const verbs[] = {"reads", "writes", "updates to", "fence", "calls"};
+	static const char *const verbs[] = {"reads", "writes", "updates to", "fence"};
 	const struct explorer_access *access = &row->access;
 
 	if (!row->is_access)
 		snprintf(text, TEXT_MAX, "%s", row->event);
-	else if (access->kind == EXPLORER_CALL)
-		snprintf(text, TEXT_MAX, "%s", access->name);
 	else if (access->kind == EXPLORER_FENCE)
 		snprintf(text, TEXT_MAX, "%s: fence %s", symbol_place(access->site),
 			order_name(access->order));

@@ -264,9 +264,8 @@ static struct location *add_location(struct line *line, const volatile void *at,
 	return l;
 }
 
-/* The location of an access. Who else wrote there - plainly, with another size, or not as the
- * engine
- * - has left another value. */
+/* The location of an access. Who else wrote there, be it plainly, with another size or not as the
+ * engine, has left another value. */
 static struct location *find_location(struct line *line, const volatile void *at, uint32_t size)
 {
 	uint32_t offset = (uint32_t)((uintptr_t)at % (1u << LINE_SHIFT)), i = line->locations;

@@ -174,16 +174,6 @@ void explorer_search_share(struct explorer_search *s, uint8_t *claimed, size_t s
 
 /* ---- the next run ---- */
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 static bool costs(const struct explorer_choice *choice)
 {
 	return choice->answer != 0 && explorer_kind_budget(choice->kind) < BUDGETS;
@@ -248,9 +238,9 @@ static bool backtrack(struct explorer_search *s)
 static void draw_priorities(struct explorer_search *s)
 {
 	for (uint32_t i = 0; i < 64; i++)
-		s->priority[i] = 16 + (uint32_t)(next_random(&s->state) >> 40);
+		s->priority[i] = 16 + (uint32_t)(machine_random_next(&s->state) >> 40);
 	for (uint32_t i = 0; i + 1 < s->depth; i++)
-		s->drop[i] = next_random(&s->state) % (s->longest + 1);
+		s->drop[i] = machine_random_next(&s->state) % (s->longest + 1);
 }
 
 bool explorer_search_next(struct explorer_search *s)
@@ -290,7 +280,7 @@ static uint32_t answer_randomly(
 		[MACHINE_CHOICE_EVENTS] = 8,
 		[MACHINE_CHOICE_HARDWARE] = 64,
 		[MACHINE_CHOICE_TICK] = 2};
-	uint64_t value = next_random(&s->state);
+	uint64_t value = machine_random_next(&s->state);
 
 	if ((value & 0xff) >= rate[kind])
 		return 0;

@@ -26,7 +26,7 @@ char machine_choice_letter(enum machine_choice_kind kind)
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014) */
-static uint64_t next_random(uint64_t *state)
+uint64_t machine_random_next(uint64_t *state)
 {
 	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -47,7 +47,7 @@ static uint32_t choose_randomly(
 		kind = MACHINE_CHOICE_CPU;
 	if (random->rate[kind] == 0)
 		return usual;
-	value = next_random(&random->state);
+	value = machine_random_next(&random->state);
 	if ((value & 0xffff) >= random->rate[kind])
 		return usual;
 	if (n == 2)

@@ -122,10 +122,11 @@ void call_begin(struct oracle *o, uint32_t index, const struct operation *operat
 static void reset_event(struct oracle *o, struct oracle_event *event, const struct call *call)
 {
 	event->base.most = event->residence->count;
-	if (call->begin_ns == o->now_ns)
+	if (call->begin_ns == o->now_ns) {
 		event->base.least = event->base.most;
-	if (call->bursts != o->bursts) /* before the reset or after it? */
-		event->base.least -= event->residence->in_bursts;
+		if (call->bursts != o->bursts) /* before the reset or after it? */
+			event->base.least -= event->residence->in_bursts;
+	}
 	event->was_read = false;
 }
 

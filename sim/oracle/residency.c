@@ -60,6 +60,7 @@ struct residence *residence_of(struct oracle *o, uint64_t id)
 
 /* ---- counting ---- */
 
+/* Kernel code in the middle of the call that opens the event. */
 static void credit_by_counter(const struct machine_retire *retire, struct residence *residence,
 	const struct counter *counter, uint32_t slot)
 {
@@ -80,7 +81,9 @@ static void credit(struct oracle *o, const struct machine_retire *retire,
 	uint64_t n;
 
 	if (!event) { /* opened in a call that is not over: what it counts only the counter knows */
-		credit_by_counter(retire, residence, &o->cpu[retire->cpu].counter[slot], slot);
+		if (retire->t0_ns == retire->t1_ns) /* else it is not checked (settle_in) */
+			credit_by_counter(
+				retire, residence, &o->cpu[retire->cpu].counter[slot], slot);
 		return;
 	}
 	number = number_of(o, event, o->cpu[retire->cpu].cluster);
@@ -100,7 +103,6 @@ static void credit(struct oracle *o, const struct machine_retire *retire,
 void residency_retire(struct oracle *o, const struct machine_retire *retire)
 {
 	struct cpu *cpu = &o->cpu[retire->cpu];
-
 	bool burst = retire->t0_ns == retire->t1_ns;
 
 	clock_cpu(o, retire->cpu, retire->t0_ns);

@@ -177,12 +177,17 @@ static bool group_is_open(const struct oracle *o, const struct oracle_event *eve
 	return false;
 }
 
+/* Does the size of its samples depend on who is in the group? */
+static bool shows_group(const struct oracle_event *event)
+{
+	return (event->attr.sample_type & TALLY_SAMPLE_READ) != 0 &&
+	       (event->attr.read_format & TALLY_FORMAT_GROUP) != 0;
+}
+
 /* Put it into the ring, or lose it. */
 static void write_sample(
 	const struct oracle *o, struct oracle_event *event, const struct moment *moment)
 {
-	bool shows_group = (event->attr.sample_type & TALLY_SAMPLE_READ) != 0 &&
-			   (event->attr.read_format & TALLY_FORMAT_GROUP) != 0;
 	struct ring *ring = &event->ring;
 	uint64_t size = sample_bytes(event);
 	uint64_t need = size + (ring->lost != 0 ? lost_bytes(event) : 0);
@@ -195,7 +200,7 @@ static void write_sample(
 		event->without_ring++;
 		return;
 	}
-	if (shows_group && group_is_open(o, event))
+	if (shows_group(event) && group_is_open(o, event))
 		ring->unsure = true;
 	if (ring->unsure || (!fits && may_fit && !ring->overwrite)) {
 		ring->unsure = event->lost_unsure = true;
@@ -400,10 +405,9 @@ static void judge_sample(struct oracle *o, struct oracle_event *event, const str
 static void judge_loosely(struct oracle *o, struct oracle_event *event,
 	const struct tally_record_header *header, size_t size)
 {
-	/* how many members a reading shows may be open too */
-	bool reads = (event->attr.sample_type & TALLY_SAMPLE_READ) != 0;
-
-	if (header->type == TALLY_RECORD_SAMPLE && (reads || size == sample_bytes(event)))
+	/* how many members a group's reading shows may be open too */
+	if (header->type == TALLY_RECORD_SAMPLE &&
+		(shows_group(event) || size == sample_bytes(event)))
 		event->seen++;
 	else if (header->type != TALLY_RECORD_LOST || size != lost_bytes(event))
 		oracle_violate(o, "B2", ORACLE_NOBODY, event, sample_bytes(event), size,

@@ -5,13 +5,13 @@
  * A run asks for everything that is not determined by explorer_choose(); answer 0 is the default
  * (stay on this CPU, no interrupt, the newest value, no fault). The *step* of a choice is its
  * number in the run, from 1; its *deviation*, if the answer is not 0, is (step, kind, answer). A
- * run is named by its deviations. Kinds cost from one of the budgets, one for each deviation:
+ * run is named by its deviations. Each costs one from the budget of its kind:
  *
- *   preemptions  C another CPU though this one could go on, S another task
- *   interrupts   I a pending interrupt is taken here, E events retire until a counter overflows, T
- * a tick comes stale        V a load sees an older store, H a register write takes effect later
- *   faults       F an allocation fails
- *   (free)       N which CPU goes on when the one that ran cannot
+ *   - preemptions: C another CPU though this one could go on, S another task
+ *   - interrupts: I a pending one is taken here, E kernel code executes, T a tick comes
+ *   - stale: V a load sees an older store, H a register write takes effect later
+ *   - faults: F an allocation fails
+ *   - none: N which CPU goes on when the one that ran cannot
  *
  * Strategies: exhaustive, depth first, in the order that tries deviations late in a run first,
  * within a budget; random (uniform over kinds at a rate); PCT (Burckhardt et al. 2010: random

@@ -34,14 +34,12 @@ enum explorer_access_kind {
 	EXPLORER_WRITE,
 	EXPLORER_UPDATE, /* an atomic read-modify-write */
 	EXPLORER_FENCE,
-	EXPLORER_CALL, /* of the vehicle's own: a HAL call or the like; `name` says which */
 };
 
 struct explorer_access {
 	const void *site; /* the return address in the instrumented code */
 	const void *address;
-	const char *name; /* EXPLORER_CALL */
-	uint64_t value;   /* read, or written; of an update: the value after it */
+	uint64_t value; /* read, or written; of an update: the value after it */
 	uint32_t size;
 	uint8_t kind;
 	uint8_t order; /* __ATOMIC_*, when `atomic` */

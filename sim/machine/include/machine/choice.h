@@ -65,6 +65,9 @@ void machine_random_policy_init(
 
 uint32_t machine_choice(struct machine *machine, enum machine_choice_kind kind, uint32_t n);
 
+/* The generator behind it: 64 random bits. */
+uint64_t machine_random_next(uint64_t *state);
+
 /* The letter of the kind in traces. */
 char machine_choice_letter(enum machine_choice_kind kind);
 
